@@ -1,0 +1,54 @@
+import { createServer } from 'node:http';
+import { loadPlans } from '../../pkg/accounts/index.ts';
+import { openArtifactStore } from '../../pkg/artifacts/index.ts';
+import { createKeyring, loadSettings, redact } from '../../pkg/config/index.ts';
+import { loadPrices } from '../../pkg/credits/index.ts';
+import { createApp } from '../../pkg/http/index.ts';
+import { createLaneBook } from '../../pkg/lanes/index.ts';
+import { checkSchema, listen, openDatabase } from '../../pkg/postgres/index.ts';
+import { createAnnouncer } from '../../pkg/queue/index.ts';
+import { runProcess, systemClock } from '../../pkg/runtime/index.ts';
+import { createWaiters, SEARCH_ENDED } from '../../pkg/searches/index.ts';
+import { closeServer, createLog, portOf, startListening } from '../../pkg/telemetry/index.ts';
+import { createWebhookGuard } from '../../pkg/webhooks/index.ts';
+
+const settings = loadSettings(process.env, [
+  'databaseUrl', 'databasePoolSize', 'redisUrl', 'host', 'port', 'publicBaseUrl', 'artifactStore', 'artifactDir',
+  'plansDir', 'pricesFile', 'logLevel', 'apiKeyPepper', 'secretsKeyring', 'webhookExtraDestinations', 'syncWaitSeconds',
+]);
+const log = createLog('api', settings.logLevel);
+
+await runProcess({ log, releaseTimeoutMs: 10_000 }, async (scope) => {
+  log.info(redact(settings), 'Settings');
+  const clock = systemClock;
+  const plans = await loadPlans(settings.plansDir);
+  const priceOf = await loadPrices(settings.pricesFile);
+
+  const db = openDatabase({ url: settings.databaseUrl, poolSize: settings.databasePoolSize, applicationName: 'scs-api' });
+  scope.defer('database', () => db.close());
+  await checkSchema(db.system);
+
+  const announcer = createAnnouncer({ url: settings.redisUrl, log });
+  scope.defer('queue', () => announcer.close());
+
+  const artifacts = openArtifactStore(settings, db.system);
+  scope.defer('artifacts', () => artifacts.close());
+
+  const waiters = createWaiters(db);
+  const notices = listen({ url: settings.databaseUrl, channels: [SEARCH_ENDED], log }, (_, jobId) => waiters.onEnded(jobId));
+  scope.defer('notices', () => notices.close());
+
+  const app = createApp({
+    db, announcer, artifacts, waiters, plans, priceOf, clock, log,
+    laneBook: createLaneBook(db.system, clock, 1_000),
+    guard: createWebhookGuard(settings.webhookExtraDestinations),
+    keyring: createKeyring(settings.secretsKeyring),
+    apiKeyPepper: settings.apiKeyPepper,
+    publicBaseUrl: settings.publicBaseUrl.replace(/\/+$/, ''),
+    syncWaitSeconds: settings.syncWaitSeconds,
+  });
+  const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 65_000 }, app);
+  await startListening(server, settings.host, settings.port);
+  scope.defer('server', () => closeServer(server));
+  log.info({ host: settings.host, port: portOf(server) }, 'Listening');
+});

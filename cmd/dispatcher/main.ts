@@ -1,0 +1,56 @@
+import { createKeyring, loadSettings, redact } from '../../pkg/config/index.ts';
+import { checkSchema, openDatabase } from '../../pkg/postgres/index.ts';
+import { createAnnouncer } from '../../pkg/queue/index.ts';
+import { runProcess, startLoop, systemClock } from '../../pkg/runtime/index.ts';
+import { announceDue, expireDue, forgetKeys, rescueLost } from '../../pkg/searches/index.ts';
+import { createLog, createRegistry, serveProbes } from '../../pkg/telemetry/index.ts';
+import { createDeliveryWorker, createWebhookGuard } from '../../pkg/webhooks/index.ts';
+
+const settings = loadSettings(process.env, [
+  'databaseUrl', 'databasePoolSize', 'redisUrl', 'host', 'probePort', 'logLevel', 'secretsKeyring',
+  'webhookExtraDestinations', 'announceAgainSeconds',
+]);
+const log = createLog('dispatcher', settings.logLevel);
+
+/** A rescued capture may wait as long again as a fresh one (design, "Job states"). */
+const RESCUED_QUEUE_SECONDS = 900;
+
+await runProcess({ log, releaseTimeoutMs: 20_000 }, async (scope) => {
+  log.info(redact(settings), 'Settings');
+  const clock = systemClock;
+
+  const db = openDatabase({ url: settings.databaseUrl, poolSize: settings.databasePoolSize, applicationName: 'scs-dispatcher' });
+  scope.defer('database', () => db.close());
+  await checkSchema(db.system);
+
+  const announcer = createAnnouncer({ url: settings.redisUrl, log });
+  scope.defer('queue', () => announcer.close());
+
+  const deliveries = createDeliveryWorker({
+    sql: db.system,
+    keyring: createKeyring(settings.secretsKeyring),
+    guard: createWebhookGuard(settings.webhookExtraDestinations),
+    clock,
+    random: Math.random,
+    log,
+  });
+  scope.defer('deliveries', () => deliveries.close());
+
+  const repeat = (name: string, idleMs: number, turn: () => Promise<'more' | 'idle'>): void => {
+    const loop = startLoop({ name, idleMs, turnTimeoutMs: 60_000, log }, turn);
+    scope.defer(name, () => loop.stop());
+  };
+  const untilNone = async (work: Promise<number>): Promise<'more' | 'idle'> => ((await work) > 0 ? 'more' : 'idle');
+
+  repeat('announcing', 1_000, () => untilNone(announceDue({ db, announcer }, settings.announceAgainSeconds)));
+  repeat('expiring', 1_000, () => untilNone(expireDue({ db, clock })));
+  repeat('rescuing', 1_000, () => untilNone(rescueLost({ db, clock }, RESCUED_QUEUE_SECONDS)));
+  repeat('delivering', 500, () => deliveries.deliverDue());
+  repeat('forgetting keys', 600_000, () => untilNone(forgetKeys(db)));
+
+  const probes = await serveProbes({
+    host: settings.host, port: settings.probePort, registry: createRegistry(), isReady: () => !scope.signal.aborted,
+  });
+  scope.defer('probes', () => probes.close());
+  log.info({ probePort: probes.port }, 'Dispatching');
+});

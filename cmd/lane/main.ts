@@ -1,0 +1,63 @@
+import { openArtifactStore } from '../../pkg/artifacts/index.ts';
+import { loadSettings, redact } from '../../pkg/config/index.ts';
+import { createDrivers, createRunner, loadLanes, publishLanes, type Runner } from '../../pkg/lanes/index.ts';
+import { checkSchema, listen, openDatabase } from '../../pkg/postgres/index.ts';
+import { subscribe } from '../../pkg/queue/index.ts';
+import { runProcess, systemClock } from '../../pkg/runtime/index.ts';
+import { SEARCH_CANCELED } from '../../pkg/searches/index.ts';
+import { createCaptureMetrics, createLog, createRegistry, serveProbes } from '../../pkg/telemetry/index.ts';
+
+const settings = loadSettings(process.env, [
+  'databaseUrl', 'databasePoolSize', 'redisUrl', 'host', 'probePort', 'artifactStore', 'artifactDir', 'lanesDir',
+  'logLevel', 'browserExecutable', 'leaseSeconds', 'retryBackoffSeconds',
+]);
+const log = createLog('lane', settings.logLevel);
+
+await runProcess({ log, releaseTimeoutMs: 30_000 }, async (scope) => {
+  log.info(redact(settings), 'Settings');
+  const clock = systemClock;
+  const documents = await loadLanes(settings.lanesDir);
+  const lanes = documents.filter(({ spec }) => !spec.suspend);
+
+  const db = openDatabase({ url: settings.databaseUrl, poolSize: settings.databasePoolSize, applicationName: 'scs-lane' });
+  scope.defer('database', () => db.close());
+  await checkSchema(db.system);
+
+  const artifacts = openArtifactStore(settings, db.system);
+  scope.defer('artifacts', () => artifacts.close());
+
+  const registry = createRegistry();
+  const metrics = createCaptureMetrics(registry);
+  const drivers = await createDrivers({ lanes, browserExecutable: settings.browserExecutable, env: process.env, clock, log });
+  scope.defer('drivers', () => drivers.close());
+
+  const runners: Runner[] = [];
+  for (const lane of lanes) {
+    const runner = createRunner(
+      { db, driver: drivers.of(lane), artifacts, clock, log, metrics },
+      {
+        surface: lane.spec.surface,
+        captureSeconds: lane.spec.timeouts.captureSeconds,
+        queueSeconds: lane.spec.timeouts.queueSeconds,
+        leaseSeconds: settings.leaseSeconds,
+        retryBackoffSeconds: settings.retryBackoffSeconds,
+      },
+    );
+    runners.push(runner);
+    const subscription = subscribe(
+      { url: settings.redisUrl, surface: lane.spec.surface, concurrency: lane.spec.browser.concurrency, log },
+      (announcement) => runner.take(announcement),
+    );
+    scope.defer(`lane ${lane.metadata.name}`, () => subscription.close());
+    scope.defer(`captures of ${lane.metadata.name}`, () => runner.drain(10_000));
+  }
+
+  const notices = listen({ url: settings.databaseUrl, channels: [SEARCH_CANCELED], log }, (_, searchId) => {
+    for (const runner of runners) runner.onCanceled(searchId);
+  });
+  scope.defer('notices', () => notices.close());
+
+  const probes = await serveProbes({ host: settings.host, port: settings.probePort, registry, isReady: () => !scope.signal.aborted });
+  scope.defer('probes', () => probes.close());
+  log.info({ lanes: lanes.map(({ metadata }) => metadata.name), probePort: probes.port }, 'Taking captures');
+});

@@ -1,0 +1,40 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ArtifactStore } from './store.ts';
+
+const SHA256 = /^[0-9a-f]{64}$/;
+
+/** A folder on this machine, for one machine. Files appear whole or not at all. */
+export function createFolderStore(folder: string): ArtifactStore {
+  const place = (sha256: string): { dir: string; file: string } => {
+    if (!SHA256.test(sha256)) throw new Error('an artifact is named by the hash of its bytes');
+    const dir = join(folder, sha256.slice(0, 2));
+    return { dir, file: join(dir, sha256) };
+  };
+  return {
+    put: async (sha256, bytes) => {
+      const { dir, file } = place(sha256);
+      await mkdir(dir, { recursive: true });
+      const unfinished = `${file}.${randomUUID()}`;
+      await writeFile(unfinished, bytes);
+      await rename(unfinished, file);
+    },
+    get: async (sha256) => {
+      try {
+        return await readFile(place(sha256).file);
+      } catch (error) {
+        if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+        throw error;
+      }
+    },
+    probe: async () => {
+      await mkdir(folder, { recursive: true });
+      const file = join(folder, `.probe-${randomUUID()}`);
+      await writeFile(file, '');
+      await stat(file);
+      await rm(file);
+    },
+    close: () => Promise.resolve(),
+  };
+}

@@ -1,0 +1,2 @@
+export { openArtifactStore } from './open.ts';
+export type { ArtifactStore } from './store.ts';

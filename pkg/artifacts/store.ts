@@ -1,0 +1,12 @@
+/**
+ * Where the bytes of proof pages are. Keyed by the hash of the bytes: nothing a client sent becomes a name, and the
+ * same page stored twice is stored once. Who may read which bytes is not known here: that is a row in Postgres.
+ */
+export type ArtifactStore = {
+  put(sha256: string, bytes: Uint8Array): Promise<void>;
+  /** Null when there is nothing under that hash. */
+  get(sha256: string): Promise<Uint8Array | null>;
+  /** One real round trip; rejects when the store can't be used. */
+  probe(): Promise<void>;
+  close(): Promise<void>;
+};

@@ -1,0 +1,2 @@
+export { loadSettings, redact, type Settings } from './settings.ts';
+export { createKeyring, rowBinding, type Keyring } from './keyring.ts';

@@ -1,0 +1,2 @@
+export { grant, readLoad, reserve, settle, STARTING_CREDITS, type AccountLoad, type Ceilings } from './ledger.ts';
+export { loadPrices, type Prices } from './prices.ts';

@@ -1,0 +1,103 @@
+import { query, type Sql } from '../postgres/index.ts';
+
+/** What every new account starts with (spec 1). */
+export const STARTING_CREDITS = 500;
+
+/** Adds credits: a ledger entry and the balance in step. Call it inside a transaction. */
+export async function grant(sql: Sql, accountId: string, amount: number): Promise<void> {
+  const rows = await query<{ id: string }>(
+    sql,
+    'UPDATE accounts SET balance = balance + :amount WHERE id = :accountId RETURNING id',
+    { accountId, amount },
+  );
+  if (rows.length === 0) throw new Error(`no account is named ${accountId}`);
+  await query(sql, `INSERT INTO ledger_entries (account_id, kind, amount) VALUES (:accountId, 'grant', :amount)`, { accountId, amount });
+}
+
+export type Ceilings = {
+  /** Waiting captures, or null where the gate does not apply. */
+  queued: number;
+  syncInFlight: number;
+};
+
+export type Reservation = { credits: number; captures: number; synchronous: boolean; ceilings: Ceilings };
+
+export type AccountLoad = { balance: number; held: number; queued: number; running: number; syncInFlight: number };
+
+export type Reserved =
+  | { ok: true; load: AccountLoad }
+  | { ok: false; short: 'credits' | 'concurrency' | 'queue'; load: AccountLoad };
+
+const LOAD = `balance, held, queued, running, sync_in_flight AS "syncInFlight"`;
+
+/**
+ * Holds credits and takes room in the gates, all or nothing, in one conditional UPDATE: two callers that spend the
+ * last credits at once meet at the row's lock, and the second sees what the first left. A synchronous search wider
+ * than the ceiling is let in when nothing else is in flight, as it could never run otherwise.
+ */
+export async function reserve(sql: Sql, accountId: string, wanted: Reservation): Promise<Reserved> {
+  const { credits, captures, synchronous, ceilings } = wanted;
+  const bindings = { accountId, credits, captures, sync: synchronous ? captures : 0, maxQueued: ceilings.queued, maxSync: ceilings.syncInFlight };
+  const [reserved] = await query<AccountLoad>(
+    sql,
+    `UPDATE accounts
+     SET held = held + :credits, queued = queued + :captures, sync_in_flight = sync_in_flight + :sync
+     WHERE id = :accountId AND balance - held >= :credits AND queued + :captures <= :maxQueued
+       AND (:sync = 0 OR sync_in_flight = 0 OR sync_in_flight + :sync <= :maxSync)
+     RETURNING ${LOAD}`,
+    bindings,
+  );
+  if (reserved !== undefined) return { ok: true, load: reserved };
+  const load = await readLoad(sql, accountId);
+  if (load.balance - load.held < credits) return { ok: false, short: 'credits', load };
+  if (load.queued + captures > ceilings.queued) return { ok: false, short: 'queue', load };
+  return { ok: false, short: 'concurrency', load };
+}
+
+export async function readLoad(sql: Sql, accountId: string): Promise<AccountLoad> {
+  const [load] = await query<AccountLoad>(sql, `SELECT ${LOAD} FROM accounts WHERE id = :accountId`, { accountId });
+  if (load === undefined) throw new Error(`no account is named ${accountId}`);
+  return load;
+}
+
+export type Settlement = {
+  accountId: string;
+  /** Credits no longer held, whether charged or given back. */
+  released: number;
+  charges: readonly { captureId: string; amount: number }[];
+  leftQueue: number;
+  stoppedRunning: number;
+  leftSync: number;
+};
+
+/**
+ * Where credits are charged: gives the holds of ended captures back and takes what succeeded. Exactly once, because
+ * the caller ended those captures in the same transaction, and the ledger takes one charge for a capture.
+ */
+export async function settle(sql: Sql, settlement: Settlement): Promise<void> {
+  const { accountId, charges } = settlement;
+  const charged = charges.reduce((sum, { amount }) => sum + amount, 0);
+  await query(
+    sql,
+    `UPDATE accounts
+     SET held = held - :released, balance = balance - :charged, queued = queued - :leftQueue,
+         running = running - :stoppedRunning, sync_in_flight = sync_in_flight - :leftSync
+     WHERE id = :accountId`,
+    {
+      accountId,
+      charged,
+      released: settlement.released,
+      leftQueue: settlement.leftQueue,
+      stoppedRunning: settlement.stoppedRunning,
+      leftSync: settlement.leftSync,
+    },
+  );
+  if (charges.length === 0) return;
+  await query(
+    sql,
+    `INSERT INTO ledger_entries (account_id, kind, amount, capture_id)
+     SELECT :accountId, 'charge', -c.amount, c."captureId"
+     FROM jsonb_to_recordset(CAST(:charges AS jsonb)) AS c("captureId" text, amount bigint)`,
+    { accountId, charges: JSON.stringify(charges) },
+  );
+}

@@ -1,0 +1,40 @@
+import type { Request, RequestHandler, Response } from 'express';
+import type { Caller, Plans, Scope } from '../accounts/index.ts';
+import type { ArtifactStore } from '../artifacts/index.ts';
+import type { LaneBook } from '../lanes/index.ts';
+import type { Database } from '../postgres/index.ts';
+import type { SubmitDeps, Waiters } from '../searches/index.ts';
+
+/** Everything the routes use, built once by the process. */
+export type ApiDeps = Omit<SubmitDeps, 'lanes'> & {
+  db: Database;
+  laneBook: LaneBook;
+  plans: Plans;
+  waiters: Waiters;
+  artifacts: ArtifactStore;
+  apiKeyPepper: string;
+  publicBaseUrl: string;
+  syncWaitSeconds: number;
+};
+
+export type Method = 'get' | 'post' | 'patch' | 'delete';
+
+/** A request that passed the steps before its handler. */
+export type Exchange = {
+  request: Request;
+  response: Response;
+  /** The parsed JSON body; undefined where the route takes none. */
+  body: unknown;
+};
+
+export type Route = { method: Method; path: string } & (
+  | { access: 'public'; handle: (exchange: Exchange) => Promise<void> }
+  | {
+      access: Scope;
+      /** Bytes of JSON the route takes; none where it takes no body. */
+      bodyLimitBytes?: number;
+      handle: (exchange: Exchange, caller: Caller) => Promise<void>;
+    }
+);
+
+export type Middleware = RequestHandler;

@@ -1,0 +1,35 @@
+import type { ErrorRequestHandler, Response } from 'express';
+import { ServiceError, type ErrorBody } from '../../contract/index.ts';
+import type { Logger } from '../../telemetry/index.ts';
+
+/** The one place where an error becomes a response: the flat body of spec 7, whatever was thrown. */
+export function answerErrors(options: { log: Logger; publicBaseUrl: string }): ErrorRequestHandler {
+  return (error: unknown, request, response, next) => {
+    const known = translate(error);
+    if (known.status >= 500) {
+      options.log.error({ err: error, method: request.method, path: request.path, requestId: response.get('X-Request-Id') }, 'Request failed');
+    }
+    if (response.headersSent) return next(error);
+    sendError(response, known, options.publicBaseUrl);
+  };
+}
+
+export function sendError(response: Response, error: ServiceError, publicBaseUrl: string): void {
+  const body: ErrorBody = {
+    code: error.code,
+    error: error.message,
+    request_id: response.get('X-Request-Id') ?? '',
+    docs_url: `${publicBaseUrl}/docs#${error.code}`,
+    ...(error.details === undefined ? {} : { details: error.details }),
+  };
+  response.set(error.headers);
+  if (error.status === 401) response.set('WWW-Authenticate', 'Bearer');
+  response.status(error.status).json(body);
+}
+
+function translate(error: unknown): ServiceError {
+  if (error instanceof ServiceError) return error;
+  // A path that can't be decoded names nothing.
+  if (error instanceof URIError) return new ServiceError('NOT_FOUND');
+  return new ServiceError('INTERNAL_ERROR', undefined, { cause: error });
+}

@@ -1,0 +1,131 @@
+import type { Request, Response } from 'express';
+import type { Caller } from '../../accounts/index.ts';
+import {
+  flatten,
+  isSurface,
+  parsePrefer,
+  parseSearchBody,
+  parseSearchQuery,
+  ServiceError,
+  SURFACES,
+  type Envelope,
+  type Surface,
+} from '../../contract/index.ts';
+import { abandonSearch, chooseMethod, readEnvelopes, readJobState, submitSearch, type Accepted } from '../../searches/index.ts';
+import type { ApiDeps, Exchange, Route } from '../context.ts';
+import { withProofUrl } from '../proof-url.ts';
+import { submitterOf } from '../submitter.ts';
+
+const BODY_LIMIT_BYTES = 2 * 1024 * 1024;
+
+export function searchRoutes(deps: ApiDeps): Route[] {
+  return [
+    {
+      method: 'post',
+      path: '/v1/search',
+      access: 'search:write',
+      bodyLimitBytes: BODY_LIMIT_BYTES,
+      handle: (exchange, caller) => handleSearch(deps, exchange, caller, null),
+    },
+    {
+      method: 'post',
+      path: '/v1/search/:surface',
+      access: 'search:write',
+      bodyLimitBytes: BODY_LIMIT_BYTES,
+      handle: (exchange, caller) => handleSearch(deps, exchange, caller, readSurface(exchange.request)),
+    },
+  ];
+}
+
+function readSurface(request: Request): Surface {
+  const surface = request.params['surface'];
+  if (isSurface(surface)) return surface;
+  throw new ServiceError('UNSUPPORTED_SURFACE', `${String(surface)} is not a surface; the surfaces are ${SURFACES.join(', ')}.`);
+}
+
+async function handleSearch(deps: ApiDeps, { request, response, body }: Exchange, caller: Caller, alias: Surface | null): Promise<void> {
+  const { mode, view } = parseSearchQuery(request.query);
+  const search = parseSearchBody(body, alias === null ? {} : { surface: alias });
+  const preferred = parsePrefer(request.get('prefer'));
+  const method = chooseMethod({
+    mode,
+    preferWaitSeconds: preferred,
+    surfaceCount: search.surfaces.length,
+    hasWebhook: search.webhook !== null,
+    alias: alias !== null,
+  });
+  const waitSeconds = preferred ?? deps.syncWaitSeconds;
+  const startedMs = deps.clock.nowMs();
+  const submitDeps = { ...deps, lanes: () => deps.laneBook.read() };
+  const { accepted } = await submitSearch(submitDeps, submitterOf(deps, caller), { request: search, method, waitSeconds });
+
+  response.set('Location', `/v1/jobs/${accepted.jobId}`);
+  // A replay is answered as it was accepted, also when the original ran synchronously (design, "Idempotency").
+  if (accepted.replayed || method === 'async') {
+    answerAccepted(response, accepted);
+    return;
+  }
+  if (preferred !== null) response.set('Preference-Applied', `wait=${preferred}`);
+  const waitMs = waitSeconds * 1000 - (deps.clock.nowMs() - startedMs);
+  await answerEnded(deps, { request, response }, caller.accountId, accepted, { waitMs, flat: view === 'flat' });
+}
+
+function answerAccepted(response: Response, accepted: Accepted): void {
+  if (accepted.replayed) response.set('Idempotent-Replayed', 'true');
+  response.status(202).json({
+    jobId: accepted.jobId,
+    status: 'processing',
+    children: accepted.children,
+    credits: { creditsToCharge: accepted.creditsToCharge, creditsCharged: 0 },
+  });
+}
+
+async function answerEnded(
+  deps: ApiDeps,
+  { request, response }: Pick<Exchange, 'request' | 'response'>,
+  accountId: string,
+  { jobId, children }: Accepted,
+  { waitMs, flat }: { waitMs: number; flat: boolean },
+): Promise<void> {
+  const gone = new AbortController();
+  // Who hangs up does not stop the job: its result can be read, or replayed by the idempotency key.
+  response.on('close', () => gone.abort());
+  const inTime = await deps.waiters.wait(accountId, jobId, waitMs, gone.signal);
+  if (gone.signal.aborted) return;
+  if (!inTime) await abandonSearch(deps, accountId, jobId);
+  const ended = await readEnvelopes(deps.db, accountId, jobId);
+  // Looked at after abandoning: what finished in the last moment was charged, and is answered.
+  if (!inTime && ended.some(({ envelope }) => envelope.job.status === 'canceled')) {
+    throw new ServiceError('SURFACE_TIMEOUT', `The capture did not finish within the wait. It was stopped and is not charged.`);
+  }
+  const status = await readJobState(deps.db, accountId, jobId);
+  const [only] = ended;
+  if (only === undefined || ended.length !== children.length) throw new Error(`${jobId} is terminal but has ${ended.length} results`);
+  if (children.length === 1) {
+    throwIfFailed(only.envelope);
+    const envelope = withProofUrl(only.envelope, only.proofKey, deps.publicBaseUrl);
+    // Parent id and roll-up stand beside the envelope; a flat result names the child it flattens.
+    response.json(flat ? { ...flatten(envelope), jobId, status } : { jobId, status, ...envelope });
+    return;
+  }
+  response.json({
+    jobId,
+    status,
+    results: ended.map(({ envelope, proofKey }) => (flat ? flatten(envelope) : withProofUrl(envelope, proofKey, deps.publicBaseUrl))),
+    credits: sumCredits(ended.map(({ envelope }) => envelope)),
+  });
+}
+
+function sumCredits(envelopes: readonly Envelope[]): Envelope['credits'] {
+  return {
+    creditsToCharge: envelopes.reduce((sum, { credits }) => sum + credits.creditsToCharge, 0),
+    creditsCharged: envelopes.reduce((sum, { credits }) => sum + credits.creditsCharged, 0),
+  };
+}
+
+/** A synchronous search for one child fails as the child does (design, "Sync, one child"). */
+function throwIfFailed({ job }: Envelope): void {
+  if (job.status === 'failed' || job.status === 'canceled' || job.status === 'expired') {
+    throw new ServiceError(job.error?.code ?? 'INTERNAL_ERROR', job.error?.error);
+  }
+}

@@ -1,0 +1,76 @@
+import { SURFACES, type Surface } from '../contract/index.ts';
+import { query, type Sql } from '../postgres/index.ts';
+import type { CaptureLane } from './lane.ts';
+
+/** What the API needs to know of a surface's lane. */
+export type LaneState = {
+  surface: Surface;
+  name: string;
+  live: boolean;
+  /** Why captures would fail right now; null while the lane can work. */
+  unavailableReason: string | null;
+  queueSeconds: number;
+};
+
+/** Makes the table say what the documents say: a surface without a document has no live lane. */
+export async function publishLanes(sql: Sql, lanes: readonly CaptureLane[]): Promise<void> {
+  const rows = lanes.map(({ metadata, spec }) => ({
+    surface: spec.surface,
+    name: metadata.name,
+    driver: spec.driver,
+    live: !spec.suspend,
+    queue_seconds: spec.timeouts.queueSeconds,
+  }));
+  await query(
+    sql,
+    `WITH given AS (
+       SELECT * FROM jsonb_to_recordset(CAST(:rows AS jsonb))
+         AS l(surface text, name text, driver text, live boolean, queue_seconds int)
+     ), gone AS (DELETE FROM lanes WHERE surface NOT IN (SELECT surface FROM given))
+     INSERT INTO lanes (surface, name, driver, live, queue_seconds) SELECT surface, name, driver, live, queue_seconds FROM given
+     ON CONFLICT (surface) DO UPDATE
+     SET name = excluded.name, driver = excluded.driver, live = excluded.live, queue_seconds = excluded.queue_seconds,
+         unavailable_reason = NULL, updated_at = now()`,
+    { rows: JSON.stringify(rows) },
+  );
+}
+
+/** Says why the lane of a surface can't work (`DRIVER_UNAVAILABLE`), or that it can again. */
+export async function reportLane(sql: Sql, surface: Surface, unavailableReason: string | null): Promise<void> {
+  await query(sql, 'UPDATE lanes SET unavailable_reason = :unavailableReason, updated_at = now() WHERE surface = :surface', {
+    surface,
+    unavailableReason,
+  });
+}
+
+export type LaneBook = {
+  /** The lanes by surface, read from the database at most every `maxAgeMs`. */
+  read(): Promise<ReadonlyMap<Surface, LaneState>>;
+};
+
+/** Remembers the lanes for a moment: every search asks for them, and they seldom change. */
+export function createLaneBook(sql: Sql, clock: { nowMs(): number }, maxAgeMs: number): LaneBook {
+  let known: { lanes: ReadonlyMap<Surface, LaneState>; atMs: number } | null = null;
+  return {
+    read: async () => {
+      if (known !== null && clock.nowMs() - known.atMs < maxAgeMs) return known.lanes;
+      const lanes = await readLanes(sql);
+      known = { lanes, atMs: clock.nowMs() };
+      return lanes;
+    },
+  };
+}
+
+/** Every lane by its surface. */
+export async function readLanes(sql: Sql): Promise<ReadonlyMap<Surface, LaneState>> {
+  const rows = await query<LaneState>(
+    sql,
+    `SELECT surface, name, live, unavailable_reason AS "unavailableReason", queue_seconds AS "queueSeconds" FROM lanes`,
+  );
+  return new Map(rows.map((row) => [row.surface, row]));
+}
+
+/** Every surface of the enum, and whether a search for it can be captured now (spec 2.8). */
+export function listSurfaces(lanes: ReadonlyMap<Surface, LaneState>): { id: Surface; live: boolean }[] {
+  return SURFACES.map((id) => ({ id, live: lanes.get(id)?.live ?? false }));
+}

@@ -1,0 +1,94 @@
+import knex, { type Knex } from 'knex';
+import pg from 'pg';
+
+/** Where SQL is sent: a pool, or the transaction that is open. Inside a transaction only ever pass the transaction. */
+export type Sql = Knex;
+
+export type Database = {
+  /** Sees every tenant: lanes, dispatcher, migrations, the command line, and the look-up of a key. */
+  system: Sql;
+  /**
+   * One transaction that sees only what belongs to the account: row-level security stands behind the owner that
+   * every query names as well.
+   */
+  asTenant<T>(accountId: string, work: (sql: Sql) => Promise<T>): Promise<T>;
+  /** One transaction of the system. */
+  inTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+};
+
+export type DatabaseOptions = { url: string; poolSize: number; applicationName: string };
+
+/** Timeouts that keep one stuck query from holding a connection, and one stuck transaction from holding locks. */
+const SESSION = {
+  statement_timeout: 20_000,
+  lock_timeout: 10_000,
+  idle_in_transaction_session_timeout: 20_000,
+};
+
+export function openDatabase(options: DatabaseOptions): Database {
+  const system = openPool(options, []);
+  // The role is set once for each connection; it can read no row until an account is named in a transaction.
+  const tenant = openPool(options, ['SET ROLE scs_tenant']);
+  return {
+    system,
+    asTenant: (accountId, work) =>
+      tenant.transaction(async (trx) => {
+        await trx.raw(`SELECT set_config('app.account', ?, true)`, [accountId]);
+        return work(trx);
+      }),
+    inTransaction: (work) => system.transaction(work),
+    close: async () => {
+      await Promise.all([system.destroy(), tenant.destroy()]);
+    },
+  };
+}
+
+function openPool(options: DatabaseOptions, onConnect: string[]): Knex {
+  const statements = [...Object.entries(SESSION).map(([name, value]) => `SET ${name} = ${value}`), ...onConnect];
+  return knex({
+    client: 'pg',
+    connection: {
+      connectionString: options.url,
+      application_name: options.applicationName,
+      connectionTimeoutMillis: 5_000,
+      keepAlive: true,
+      types: { getTypeParser: parserOf },
+    },
+    // min 0: an idle connection kept for its own sake is the one that a firewall has dropped meanwhile.
+    pool: {
+      min: 0,
+      max: options.poolSize,
+      acquireTimeoutMillis: 5_000,
+      idleTimeoutMillis: 30_000,
+      propagateCreateError: true,
+      afterCreate: (connection: pg.Client, done: (error: Error | undefined, connection: pg.Client) => void) => {
+        connection.query(statements.join('; ')).then(
+          () => done(undefined, connection),
+          (error: unknown) => done(error instanceof Error ? error : new Error(String(error)), connection),
+        );
+      },
+    },
+  });
+}
+
+const INT8 = 20;
+
+/** 64-bit integers as numbers: ours are counts and credits, far below 2^53. Everything else as pg reads it. */
+function parserOf(oid: number, format: string): (value: string) => unknown {
+  const parse: unknown = oid === INT8 ? Number : pg.types.getTypeParser(oid, format === 'binary' ? 'binary' : 'text');
+  if (!isParser(parse)) throw new Error(`pg has no parser for type ${oid}`);
+  return parse;
+}
+
+function isParser(value: unknown): value is (value: string) => unknown {
+  return typeof value === 'function';
+}
+
+/** Runs one statement with named bindings (`:name`) and returns its rows. The caller states the shape it selected. */
+export async function query<Row>(sql: Sql, text: string, bindings: Record<string, Binding> = {}): Promise<Row[]> {
+  const result = await sql.raw<{ rows: Row[] }>(text, bindings);
+  return result.rows;
+}
+
+export type Binding = string | number | boolean | null | Date | Buffer | readonly string[] | readonly number[];

@@ -1,0 +1,60 @@
+import knex, { type Knex } from 'knex';
+import * as foundation from './migrations/0001-foundation.ts';
+
+type Migration = { up(sql: Knex): Promise<void> };
+
+/** In order. Names carry no file ending, so that TypeScript and built JavaScript agree on what has run. */
+const MIGRATIONS: readonly { name: string; migration: Migration }[] = [
+  { name: '0001-foundation', migration: foundation },
+];
+
+/** Any fixed number: it names the lock that only one migrating process holds. */
+const MIGRATION_LOCK = 7_201_446;
+
+/** Brings the schema up. Safe to call from several processes at once: the others wait, then find nothing to do. */
+export async function migrate(url: string): Promise<{ applied: string[] }> {
+  const pool = knex({ client: 'pg', connection: url, pool: { min: 0, max: 3 } });
+  try {
+    return await pool.transaction(async (lockHolder) => {
+      // Held by this transaction: it goes with the connection, however the process ends.
+      await lockHolder.raw('SELECT pg_advisory_xact_lock(?)', [MIGRATION_LOCK]);
+      const config = {
+        migrationSource: {
+          getMigrations: () => Promise.resolve(MIGRATIONS.map(({ name }) => name)),
+          getMigrationName: (name: string) => name,
+          getMigration: (name: string) => Promise.resolve({ up: find(name).up, down: refuseDown }),
+        },
+        tableName: 'schema_migrations',
+      };
+      // Ours is the real lock. Knex's own is a row that a killed migrator leaves behind.
+      await pool.migrate.forceFreeMigrationsLock(config);
+      const [, applied]: [number, string[]] = await pool.migrate.latest(config);
+      return { applied };
+    });
+  } finally {
+    await pool.destroy();
+  }
+}
+
+function find(wanted: string): Migration {
+  const found = MIGRATIONS.find(({ name }) => name === wanted);
+  if (found === undefined) throw new Error(`no migration is named ${wanted}`);
+  return found.migration;
+}
+
+function refuseDown(): Promise<void> {
+  return Promise.reject(new Error('migrations only go up: write the next one'));
+}
+
+/** Throws unless exactly this program's migrations have run: a process must not meet a schema it does not know. */
+export async function checkSchema(sql: Knex): Promise<void> {
+  const table = await sql.raw<{ rows: { present: boolean }[] }>(
+    `SELECT to_regclass('schema_migrations') IS NOT NULL AS present`,
+  );
+  if (table.rows[0]?.present !== true) throw new Error('The database has no schema. Run the migrate command first.');
+  const done = await sql.raw<{ rows: { name: string }[] }>('SELECT name FROM schema_migrations ORDER BY id');
+  const missing = MIGRATIONS.filter(({ name }) => !done.rows.some((row) => row.name === name));
+  if (missing.length > 0) {
+    throw new Error(`The schema lacks ${missing.map(({ name }) => name).join(', ')}. Run the migrate command first.`);
+  }
+}

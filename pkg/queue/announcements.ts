@@ -1,0 +1,94 @@
+import { Queue, Worker } from 'bullmq';
+import type { Logger } from 'pino';
+import { withDeadline } from '../runtime/index.ts';
+import { connectForCommands, connectForWork } from './connection.ts';
+
+/** What is sent through Redis: which capture waits, and the fence under which it may be claimed. Never any text. */
+export type Announcement = { captureId: string; surface: string; fence: number };
+
+export type Announcer = {
+  /** Tells the lanes. Rejects within three seconds when Redis is away: the caller leaves it to the dispatcher. */
+  announce(announcements: readonly Announcement[]): Promise<void>;
+  /** True when Redis answers a ping. */
+  ping(timeoutMs: number): Promise<void>;
+  close(): Promise<void>;
+};
+
+export function createAnnouncer(options: { url: string; log: Logger }): Announcer {
+  const redis = connectForCommands(options);
+  const queues = new Map<string, Queue>();
+
+  function queueOf(surface: string): Queue {
+    const known = queues.get(surface);
+    if (known !== undefined) return known;
+    // skipMetasUpdate: the first command of a queue must not hang on a Redis that is away.
+    const queue = new Queue(queueName(surface), { connection: redis, skipMetasUpdate: true });
+    queue.on('error', (error) => options.log.warn({ err: error }, 'Queue error'));
+    queues.set(surface, queue);
+    return queue;
+  }
+
+  async function announce(announcements: readonly Announcement[]): Promise<void> {
+    if (redis.status !== 'ready') throw new Error(`Redis is not connected (${redis.status})`);
+    const bySurface = Map.groupBy(announcements, ({ surface }) => surface);
+    await Promise.all(
+      [...bySurface].map(([surface, group]) =>
+        queueOf(surface).addBulk(
+          group.map((data) => ({
+            name: 'capture',
+            data,
+            // The same waiting capture announced twice is one job: less noise. Nothing relies on it, as a lane claims in
+            // Postgres. Retries live there too.
+            opts: { jobId: `${data.captureId}#${data.fence}`, attempts: 1, removeOnComplete: true, removeOnFail: true },
+          })),
+        ),
+      ),
+    );
+  }
+
+  return {
+    announce: (announcements) =>
+      announcements.length === 0 ? Promise.resolve() : withDeadline(announce(announcements), 3_000, 'announcing'),
+    ping: async (timeoutMs) => {
+      await withDeadline(redis.ping(), timeoutMs, 'pinging Redis');
+    },
+    close: async () => {
+      await Promise.all([...queues.values()].map((queue) => queue.close()));
+      redis.disconnect();
+    },
+  };
+}
+
+/** A colon would split the key names that BullMQ makes of it. */
+function queueName(surface: string): string {
+  return `captures-${surface}`;
+}
+
+export type Subscription = { close(): Promise<void> };
+
+/**
+ * Takes announcements of one surface, `concurrency` at a time. `take` may be called twice for one announcement, and for
+ * one that is long out of date: it must claim in Postgres first.
+ */
+export function subscribe(
+  options: { url: string; surface: string; concurrency: number; log: Logger },
+  take: (announcement: Announcement) => Promise<void>,
+): Subscription {
+  const redis = connectForWork(options);
+  const worker = new Worker<Announcement>(
+    queueName(options.surface),
+    async (job) => {
+      await take(job.data);
+    },
+    { connection: redis, concurrency: options.concurrency, drainDelay: 2, stalledInterval: 15_000, lockDuration: 30_000 },
+  );
+  worker.on('error', (error) => options.log.warn({ err: error, surface: options.surface }, 'Worker error'));
+  worker.on('failed', (_job, error) => options.log.error({ err: error, surface: options.surface }, 'Taking failed'));
+  return {
+    // Waits for what is under way: the caller aborts it first when it must end soon.
+    close: async () => {
+      await worker.close();
+      redis.disconnect();
+    },
+  };
+}

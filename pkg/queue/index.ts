@@ -1,0 +1,2 @@
+export { createAnnouncer, subscribe, type Announcement, type Announcer, type Subscription } from './announcements.ts';
+export { connectForCommands } from './connection.ts';

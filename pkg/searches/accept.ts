@@ -1,0 +1,252 @@
+import { createHash } from 'node:crypto';
+import { newId, ServiceError, type Region, type SearchMethod, type Surface } from '../contract/index.ts';
+import { reserve, type AccountLoad, type Ceilings } from '../credits/index.ts';
+import { query, type Database, type Sql } from '../postgres/index.ts';
+import type { Announcement } from '../queue/index.ts';
+import type { Clock } from '../runtime/index.ts';
+import { planSearch, type SearchPlan } from './plan.ts';
+
+/** A search that passed validation, with what its route knows. */
+export type NewSearch = {
+  query: string;
+  surfaces: readonly Surface[];
+  regions: readonly Region[];
+  extract: { targets: string[] } | null;
+  wantsHtml: boolean;
+  /** `sealSecret` encrypts the inline secret for this job, null when the account's managed one signs. */
+  webhook: { url: string; sealSecret: ((jobId: string) => string) | null } | null;
+  idempotency: { key: string; fingerprint: Buffer } | null;
+  method: SearchMethod;
+  /** How long each of its children may wait in the queue. */
+  queueSeconds: (surface: Surface) => number;
+};
+
+export type Acceptor = { accountId: string; metered: boolean; ceilings: Ceilings };
+
+export type Accepted = {
+  jobId: string;
+  children: string[];
+  creditsToCharge: number;
+  replayed: boolean;
+  announcements: Announcement[];
+};
+
+/** What became of one search of a submit. A conflict concerns only itself; credits and room concern the whole submit. */
+export type Verdict = { accepted: Accepted } | { rejected: ServiceError };
+
+export type AcceptDeps = { db: Database; clock: Clock; priceOf: (surface: Surface) => number };
+
+/**
+ * How long the dispatcher leaves a fresh capture to the process that accepted it, which announces it right after the
+ * commit. Longer than that takes; short enough that a crash in between costs only a moment.
+ */
+const ANNOUNCE_AFTER_SECONDS = 2;
+
+/**
+ * Accepts all searches of one submit in one transaction: idempotency keys, parents, children, credit hold and queue
+ * room. Either everything that can be accepted is, or nothing is and a `ServiceError` tells why
+ * (`INSUFFICIENT_CREDITS`, `QUEUE_CAPACITY_EXCEEDED`, `CONCURRENCY_LIMIT_EXCEEDED`, `SUBMISSION_FAILED`).
+ * The number of statements does not depend on the number of searches. Verdicts keep the order of `searches`.
+ */
+export async function acceptSearches(
+  deps: AcceptDeps,
+  acceptor: Acceptor,
+  searches: readonly NewSearch[],
+): Promise<{ verdicts: Verdict[]; load: AccountLoad | null }> {
+  const drafts = draftSearches(deps, acceptor, searches);
+  try {
+    return await deps.db.asTenant(acceptor.accountId, (sql) => acceptDrafts(sql, acceptor, drafts));
+  } catch (error) {
+    if (error instanceof ServiceError) throw error;
+    throw new ServiceError('SUBMISSION_FAILED', undefined, { cause: error });
+  }
+}
+
+type Draft = { jobId: string; search: NewSearch; plan: SearchPlan; keyHash: Buffer | null };
+
+function draftSearches(deps: AcceptDeps, acceptor: Acceptor, searches: readonly NewSearch[]): Draft[] {
+  const priceOf = acceptor.metered ? deps.priceOf : () => 0;
+  return searches.map((search) => {
+    const jobId = newId('job', deps.clock.nowMs());
+    return {
+      jobId,
+      search,
+      plan: planSearch(jobId, search, priceOf),
+      keyHash: search.idempotency === null ? null : createHash('sha256').update(search.idempotency.key).digest(),
+    };
+  });
+}
+
+async function acceptDrafts(
+  sql: Sql,
+  acceptor: Acceptor,
+  drafts: readonly Draft[],
+): Promise<{ verdicts: Verdict[]; load: AccountLoad | null }> {
+  const claims = await claimKeys(sql, acceptor.accountId, drafts);
+  const fresh = drafts.filter((draft) => claims.owner(draft) === draft.jobId);
+  const load = fresh.length === 0 ? null : await reserveRoom(sql, acceptor, fresh);
+  if (fresh.length > 0) {
+    await insertSearches(sql, acceptor.accountId, fresh);
+    await insertCaptures(sql, acceptor.accountId, fresh);
+  }
+  const replays = await readReplays(sql, acceptor.accountId, drafts.filter((draft) => !fresh.includes(draft)).map(claims.owner));
+  const verdicts = drafts.map((draft): Verdict => {
+    if (fresh.includes(draft)) return { accepted: describe(draft) };
+    if (claims.conflicts(draft)) return { rejected: new ServiceError('IDEMPOTENCY_CONFLICT') };
+    const original = replays.get(claims.owner(draft));
+    if (original === undefined) throw new Error(`the search ${claims.owner(draft)} of an idempotency key is gone`);
+    return { accepted: original };
+  });
+  return { verdicts, load };
+}
+
+function describe({ jobId, plan }: Draft): Accepted {
+  return {
+    jobId,
+    children: plan.children.map(({ id }) => id),
+    creditsToCharge: plan.creditsToCharge,
+    replayed: false,
+    announcements: plan.children.map(({ id, surface }) => ({ captureId: id, surface, fence: 0 })),
+  };
+}
+
+type KeyClaims = {
+  /** The job that the draft's key stands for: its own when it came first, or has no key. */
+  owner(draft: Draft): string;
+  conflicts(draft: Draft): boolean;
+};
+
+/**
+ * Takes the drafts' idempotency keys. A concurrent submit with the same key makes the INSERT wait for its commit; then
+ * its row is there to be replayed, or, if it rolled back, the key is ours. There is no "in progress" to get stuck in.
+ */
+async function claimKeys(sql: Sql, accountId: string, drafts: readonly Draft[]): Promise<KeyClaims> {
+  const keyed = drafts.flatMap(({ jobId, keyHash, search }) =>
+    keyHash === null || search.idempotency === null
+      ? []
+      : [{ hash: keyHash.toString('hex'), fingerprint: search.idempotency.fingerprint.toString('hex'), jobId }],
+  );
+  const rows = new Map<string, { fingerprint: string; jobId: string }>();
+  if (keyed.length > 0) {
+    const bindings = { accountId, keyed: JSON.stringify(keyed) };
+    await query(
+      sql,
+      // In one order for everybody: two batches that share keys must not wait for each other in a ring.
+      `INSERT INTO idempotency_keys (account_id, key_hash, fingerprint, search_id)
+       SELECT :accountId, hash, fingerprint, job_id FROM (
+         SELECT DISTINCT ON (k.hash) decode(k.hash, 'hex') AS hash, decode(k.fingerprint, 'hex') AS fingerprint, k."jobId" AS job_id
+         FROM ROWS FROM (jsonb_to_recordset(CAST(:keyed AS jsonb)) AS (hash text, fingerprint text, "jobId" text)) WITH ORDINALITY AS k
+         ORDER BY k.hash, k.ordinality
+       ) first_of_each ORDER BY hash
+       ON CONFLICT (account_id, key_hash) DO NOTHING`,
+      bindings,
+    );
+    const held = await query<{ hash: string; fingerprint: string; jobId: string }>(
+      sql,
+      `SELECT encode(key_hash, 'hex') AS hash, encode(fingerprint, 'hex') AS fingerprint, search_id AS "jobId"
+       FROM idempotency_keys
+       WHERE account_id = :accountId
+         AND key_hash IN (SELECT decode(k.hash, 'hex') FROM jsonb_to_recordset(CAST(:keyed AS jsonb)) AS k(hash text))`,
+      bindings,
+    );
+    for (const { hash, ...row } of held) rows.set(hash, row);
+  }
+  const rowOf = (draft: Draft) => (draft.keyHash === null ? undefined : rows.get(draft.keyHash.toString('hex')));
+  return {
+    owner: (draft) => rowOf(draft)?.jobId ?? draft.jobId,
+    conflicts: (draft) => {
+      const row = rowOf(draft);
+      return row !== undefined && row.fingerprint !== draft.search.idempotency?.fingerprint.toString('hex');
+    },
+  };
+}
+
+const SHORTAGES = {
+  credits: 'INSUFFICIENT_CREDITS',
+  concurrency: 'CONCURRENCY_LIMIT_EXCEEDED',
+  queue: 'QUEUE_CAPACITY_EXCEEDED',
+} as const;
+
+async function reserveRoom(sql: Sql, acceptor: Acceptor, fresh: readonly Draft[]): Promise<AccountLoad> {
+  const credits = fresh.reduce((sum, { plan }) => sum + plan.creditsToCharge, 0);
+  const captures = fresh.reduce((sum, { plan }) => sum + plan.children.length, 0);
+  const synchronous = fresh.some(({ search }) => search.method === 'sync');
+  const reserved = await reserve(sql, acceptor.accountId, { credits, captures, synchronous, ceilings: acceptor.ceilings });
+  if (reserved.ok) return reserved.load;
+  const { balance, held, queued, syncInFlight } = reserved.load;
+  switch (reserved.short) {
+    case 'credits':
+      throw new ServiceError(SHORTAGES.credits, `This needs ${credits} credits; ${balance - held} are available.`);
+    case 'queue':
+      throw new ServiceError(SHORTAGES.queue, `${queued} captures wait; with ${captures} more the ceiling of ${acceptor.ceilings.queued} would be exceeded.`);
+    case 'concurrency':
+      throw new ServiceError(SHORTAGES.concurrency, `${syncInFlight} synchronous captures are in flight; the ceiling is ${acceptor.ceilings.syncInFlight}.`);
+  }
+}
+
+/** One INSERT for all parents of the submit. */
+async function insertSearches(sql: Sql, accountId: string, drafts: readonly Draft[]): Promise<void> {
+  const rows = drafts.map(({ jobId, search, plan }) => ({
+    id: jobId,
+    query: search.query,
+    method: search.method,
+    surfaces: search.surfaces,
+    extract: search.extract,
+    wants_html: search.wantsHtml,
+    webhook_url: search.webhook?.url ?? null,
+    webhook_secret_ciphertext: search.webhook?.sealSecret?.(jobId) ?? null,
+    child_count: plan.children.length,
+    credits_to_charge: plan.creditsToCharge,
+  }));
+  await query(
+    sql,
+    `INSERT INTO searches (id, account_id, query, method, surfaces, extract, wants_html, webhook_url,
+                           webhook_secret_ciphertext, child_count, credits_to_charge)
+     SELECT s.id, :accountId, s.query, s.method, s.surfaces, s.extract, s.wants_html, s.webhook_url,
+            s.webhook_secret_ciphertext, s.child_count, s.credits_to_charge
+     FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS s(id text, query text, method text, surfaces text[], extract jsonb,
+          wants_html boolean, webhook_url text, webhook_secret_ciphertext text, child_count int, credits_to_charge int)`,
+    { accountId, rows: JSON.stringify(rows) },
+  );
+}
+
+/** One INSERT for all children of the submit. */
+async function insertCaptures(sql: Sql, accountId: string, drafts: readonly Draft[]): Promise<void> {
+  const rows = drafts.flatMap(({ jobId, search, plan }) =>
+    plan.children.map((child) => ({
+      id: child.id,
+      search_id: jobId,
+      position: child.position,
+      surface: child.surface,
+      region_key: child.regionKey,
+      region: child.region,
+      synchronous: search.method === 'sync',
+      price: child.price,
+      queue_seconds: search.queueSeconds(child.surface),
+    })),
+  );
+  await query(
+    sql,
+    `INSERT INTO captures (id, search_id, account_id, position, surface, region_key, region, synchronous, price,
+                           credits_held, announce_at, expires_at)
+     SELECT c.id, c.search_id, :accountId, c.position, c.surface, c.region_key, c.region, c.synchronous, c.price,
+            c.price, now() + make_interval(secs => :announceAfter), now() + make_interval(secs => c.queue_seconds)
+     FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS c(id text, search_id text, position int, surface text, region_key text,
+          region jsonb, synchronous boolean, price int, queue_seconds double precision)`,
+    { accountId, announceAfter: ANNOUNCE_AFTER_SECONDS, rows: JSON.stringify(rows) },
+  );
+}
+
+/** The original accept objects of searches that are replayed (spec 4.1). */
+async function readReplays(sql: Sql, accountId: string, jobIds: readonly string[]): Promise<Map<string, Accepted>> {
+  if (jobIds.length === 0) return new Map();
+  const rows = await query<{ jobId: string; creditsToCharge: number; children: string[] }>(
+    sql,
+    `SELECT s.id AS "jobId", s.credits_to_charge AS "creditsToCharge",
+            array_agg(c.id ORDER BY c.position) AS children
+     FROM searches s JOIN captures c ON c.search_id = s.id
+     WHERE s.account_id = :accountId AND s.id = ANY(:jobIds) GROUP BY s.id`,
+    { accountId, jobIds },
+  );
+  return new Map(rows.map((row) => [row.jobId, { ...row, replayed: true, announcements: [] }]));
+}

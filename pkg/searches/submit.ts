@@ -1,0 +1,83 @@
+import { fingerprint, ServiceError, type SearchMethod, type SearchRequest, type Surface } from '../contract/index.ts';
+import type { AccountLoad } from '../credits/index.ts';
+import type { Keyring } from '../config/index.ts';
+import type { Announcer } from '../queue/index.ts';
+import type { Logger } from '../telemetry/index.ts';
+import { requireDestination, resolveSigningSecret, sealInlineSecret, type Guard } from '../webhooks/index.ts';
+import { acceptSearches, type Accepted, type AcceptDeps, type Acceptor, type NewSearch } from './accept.ts';
+
+/** What a search needs to know of a surface's lane. */
+export type LaneFacts = { live: boolean; unavailableReason: string | null; queueSeconds: number };
+
+export type SubmitDeps = AcceptDeps & {
+  announcer: Announcer;
+  guard: Guard;
+  keyring: Keyring;
+  lanes: () => Promise<ReadonlyMap<Surface, LaneFacts>>;
+  log: Logger;
+};
+
+export type Submitter = Acceptor;
+
+export type Submission = { request: SearchRequest; method: SearchMethod; waitSeconds: number };
+
+/** Accepts one validated search and tells its lanes. Throws the `ServiceError` of the gate or rule that refuses it. */
+export async function submitSearch(
+  deps: SubmitDeps,
+  submitter: Submitter,
+  submission: Submission,
+): Promise<{ accepted: Accepted; load: AccountLoad | null }> {
+  const search = await prepareSearch(deps, submitter, submission);
+  const { verdicts, load } = await acceptSearches(deps, submitter, [search]);
+  const [verdict] = verdicts;
+  if (verdict === undefined) throw new Error('a submit of one search has one verdict');
+  if ('rejected' in verdict) throw verdict.rejected;
+  await announce(deps, verdict.accepted);
+  return { accepted: verdict.accepted, load };
+}
+
+/** The checks that need more than the body: is the surface live, may the webhook go there, can it be signed? */
+async function prepareSearch(deps: SubmitDeps, submitter: Submitter, { request, method, waitSeconds }: Submission): Promise<NewSearch> {
+  const lanes = await deps.lanes();
+  for (const surface of request.surfaces) requireLane(surface, lanes.get(surface), method);
+  const { webhook, idempotencyKey } = request;
+  if (webhook !== null) {
+    await requireDestination(deps.guard, webhook.url, 'webhook.url');
+    // Looked up now, because a delivery that can't be signed later would be a promise broken in silence (spec 6.6).
+    if (webhook.secret === null) await resolveSigningSecret(deps.db.system, { accountId: submitter.accountId, keyring: deps.keyring });
+  }
+  return {
+    query: request.query,
+    surfaces: request.surfaces,
+    regions: request.regions,
+    extract: request.extract,
+    wantsHtml: request.include.html,
+    webhook: webhook === null ? null : { url: webhook.url, sealSecret: sealerOf(deps.keyring, submitter.accountId, webhook.secret) },
+    idempotency: idempotencyKey === null ? null : { key: idempotencyKey, fingerprint: fingerprint(request) },
+    method,
+    queueSeconds: (surface) => (method === 'sync' ? waitSeconds : (lanes.get(surface)?.queueSeconds ?? waitSeconds)),
+  };
+}
+
+function requireLane(surface: Surface, lane: LaneFacts | undefined, method: SearchMethod): void {
+  if (lane?.live !== true) {
+    throw new ServiceError('UNSUPPORTED_METHOD_FOR_SURFACE', `${surface} has no live capture path. GET /v1/surfaces tells which have.`);
+  }
+  // An asynchronous search may wait for the lane to recover; a synchronous one would only wait for nothing.
+  if (method === 'sync' && lane.unavailableReason !== null) {
+    throw new ServiceError('DRIVER_UNAVAILABLE', `The lane of ${surface} is unavailable.`);
+  }
+}
+
+function sealerOf(keyring: Keyring, accountId: string, secret: string | null): ((jobId: string) => string) | null {
+  return secret === null ? null : (jobId) => sealInlineSecret(keyring, secret, { searchId: jobId, accountId });
+}
+
+/** Redis is a hint: what can't be announced now is announced by the dispatcher in a moment. */
+async function announce(deps: SubmitDeps, accepted: Accepted): Promise<void> {
+  try {
+    await deps.announcer.announce(accepted.announcements);
+  } catch (error) {
+    deps.log.warn({ err: error, jobId: accepted.jobId }, 'Could not announce; the dispatcher will');
+  }
+}

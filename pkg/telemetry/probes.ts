@@ -1,0 +1,60 @@
+import { createServer, type Server } from 'node:http';
+import type { Registry } from './metrics.ts';
+
+export type Probes = { port: number; close(): Promise<void> };
+
+export type ProbeOptions = {
+  host: string;
+  port: number;
+  registry: Registry;
+  /** False takes the process out of its Service without killing it. */
+  isReady: () => boolean;
+};
+
+/** `/livez`, `/readyz` and `/metrics` of a process that serves nothing else. */
+export async function serveProbes(options: ProbeOptions): Promise<Probes> {
+  const server = createServer((request, response) => {
+    const answer = (status: number, body: string, type = 'text/plain'): void => {
+      response.writeHead(status, { 'content-type': type }).end(body);
+    };
+    if (request.url === '/livez') answer(200, 'ok');
+    else if (request.url === '/readyz') answer(options.isReady() ? 200 : 503, options.isReady() ? 'ok' : 'not ready');
+    else if (request.url === '/metrics') {
+      options.registry.metrics().then(
+        (text) => answer(200, text, options.registry.contentType),
+        (error: unknown) => answer(500, String(error)),
+      );
+    } else answer(404, 'not found');
+  });
+  await startListening(server, options.host, options.port);
+  return { port: portOf(server), close: () => closeServer(server) };
+}
+
+/** Resolves when the server accepts connections; rejects when the port is taken. */
+export function startListening(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve();
+    });
+  });
+}
+
+export function portOf(server: Server): number {
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server does not listen on a port');
+  return address.port;
+}
+
+/** Stops taking connections, lets requests under way end, then cuts what is left after `graceMs`. */
+export function closeServer(server: Server, graceMs = 5_000): Promise<void> {
+  return new Promise((resolve) => {
+    const cut = setTimeout(() => server.closeAllConnections(), graceMs);
+    server.close(() => {
+      clearTimeout(cut);
+      resolve();
+    });
+    server.closeIdleConnections();
+  });
+}
