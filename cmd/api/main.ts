@@ -3,10 +3,10 @@ import { loadPlans } from '../../pkg/accounts/index.ts';
 import { openArtifactStore } from '../../pkg/artifacts/index.ts';
 import { createKeyring, loadSettings, redact } from '../../pkg/config/index.ts';
 import { loadPrices } from '../../pkg/credits/index.ts';
-import { createApp } from '../../pkg/http/index.ts';
+import { createApp, createRateGate } from '../../pkg/http/index.ts';
 import { createLaneBook } from '../../pkg/lanes/index.ts';
 import { checkSchema, listen, openDatabase } from '../../pkg/postgres/index.ts';
-import { createAnnouncer } from '../../pkg/queue/index.ts';
+import { connectForCommands, createAnnouncer } from '../../pkg/queue/index.ts';
 import { runProcess, systemClock } from '../../pkg/runtime/index.ts';
 import { createWaiters, SEARCH_ENDED } from '../../pkg/searches/index.ts';
 import { closeServer, createLog, portOf, startListening } from '../../pkg/telemetry/index.ts';
@@ -31,6 +31,9 @@ await runProcess({ log, releaseTimeoutMs: 10_000 }, async (scope) => {
   const announcer = createAnnouncer({ url: settings.redisUrl, log });
   scope.defer('queue', () => announcer.close());
 
+  const redis = connectForCommands({ url: settings.redisUrl, log });
+  scope.defer('redis', () => Promise.resolve(redis.disconnect()));
+
   const artifacts = openArtifactStore(settings, db.system);
   scope.defer('artifacts', () => artifacts.close());
 
@@ -40,6 +43,7 @@ await runProcess({ log, releaseTimeoutMs: 10_000 }, async (scope) => {
 
   const app = createApp({
     db, announcer, artifacts, waiters, plans, priceOf, clock, log,
+    rateGate: createRateGate({ redis, sql: db.system, clock }),
     laneBook: createLaneBook(db.system, clock, 1_000),
     guard: createWebhookGuard(settings.webhookExtraDestinations),
     keyring: createKeyring(settings.secretsKeyring),

@@ -69,7 +69,8 @@ function parseSealed(sealed: string): { keyId: string; nonce: Buffer; ciphertext
   const [version, keyId = '', nonceText = '', sealedText = '', ...rest] = sealed.split(':');
   const nonce = Buffer.from(nonceText, 'base64');
   const bytes = Buffer.from(sealedText, 'base64');
-  const wellFormed = version === VERSION && rest.length === 0 && nonce.length === NONCE_BYTES && bytes.length >= TAG_BYTES;
+  const wellFormed =
+    version === VERSION && rest.length === 0 && nonce.length === NONCE_BYTES && bytes.length >= TAG_BYTES;
   if (!wellFormed) throw new Error('This is not a sealed secret');
   return { keyId, nonce, ciphertext: bytes.subarray(0, -TAG_BYTES), tag: bytes.subarray(-TAG_BYTES) };
 }

@@ -1,2 +1,3 @@
 export { grant, readLoad, reserve, settle, STARTING_CREDITS, type AccountLoad, type Ceilings } from './ledger.ts';
 export { loadPrices, type Prices } from './prices.ts';
+export { readUsage } from './usage.ts';

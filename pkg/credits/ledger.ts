@@ -54,10 +54,10 @@ export async function reserve(sql: Sql, accountId: string, wanted: Reservation):
   return { ok: false, short: 'concurrency', load };
 }
 
+/** How an account stands; an account that does not exist stands at nothing. */
 export async function readLoad(sql: Sql, accountId: string): Promise<AccountLoad> {
   const [load] = await query<AccountLoad>(sql, `SELECT ${LOAD} FROM accounts WHERE id = :accountId`, { accountId });
-  if (load === undefined) throw new Error(`no account is named ${accountId}`);
-  return load;
+  return load ?? { balance: 0, held: 0, queued: 0, running: 0, syncInFlight: 0 };
 }
 
 export type Settlement = {

@@ -1,11 +1,16 @@
 import express, { type Express } from 'express';
 import type { Caller } from '../accounts/index.ts';
 import { ServiceError } from '../contract/index.ts';
-import type { ApiDeps, Method, Route } from './context.ts';
+import type { ApiDeps, Method, Middleware, Route } from './context.ts';
 import { createAuthenticate, requireCaller, type Authenticate } from './middleware/authenticate.ts';
 import { readJson } from './middleware/body.ts';
 import { answerErrors } from './middleware/errors.ts';
+import { passRateGate } from './middleware/gates.ts';
 import { nameRequests } from './middleware/request-id.ts';
+import { resolveOwner } from './owner.ts';
+import { accountRoutes } from './routes/account.ts';
+import { artifactRoutes } from './routes/artifacts.ts';
+import { batchRoutes } from './routes/batch.ts';
 import { healthRoutes } from './routes/health.ts';
 import { jobRoutes } from './routes/jobs.ts';
 import { regionRoutes } from './routes/regions.ts';
@@ -24,8 +29,18 @@ export function createApp(deps: ApiDeps): Express {
   app.use(nameRequests(deps.clock));
 
   const authenticate = createAuthenticate({ sql: deps.db.system, pepper: deps.apiKeyPepper, clock: deps.clock });
-  const routes = [...searchRoutes(deps), ...jobRoutes(deps), ...surfaceRoutes(deps), ...regionRoutes(), ...healthRoutes(deps)];
-  for (const [path, sharers] of Map.groupBy(routes, (route) => route.path)) mount(app, path, sharers, routes, authenticate);
+  const routes = [
+    // Before the alias: `batch` is a path of its own, not a surface.
+    ...batchRoutes(deps),
+    ...searchRoutes(deps),
+    ...jobRoutes(deps),
+    ...artifactRoutes(deps),
+    ...accountRoutes(deps),
+    ...surfaceRoutes(deps),
+    ...regionRoutes(),
+    ...healthRoutes(deps),
+  ];
+  for (const [path, sharers] of Map.groupBy(routes, (route) => route.path)) mount(app, path, sharers, { deps, routes, authenticate });
 
   app.use(() => {
     throw new ServiceError('NOT_FOUND');
@@ -34,7 +49,9 @@ export function createApp(deps: ApiDeps): Express {
   return app;
 }
 
-function mount(app: Express, path: string, sharers: readonly Route[], all: readonly Route[], authenticate: Authenticate): void {
+type Common = { deps: ApiDeps; routes: readonly Route[]; authenticate: Authenticate };
+
+function mount(app: Express, path: string, sharers: readonly Route[], { deps, routes: all, authenticate }: Common): void {
   const place = app.route(path);
   for (const route of sharers) {
     if (route.access === 'public') {
@@ -42,17 +59,27 @@ function mount(app: Express, path: string, sharers: readonly Route[], all: reado
       continue;
     }
     const before = [
-      requireCaller(authenticate, route.access, all),
+      requireCaller(authenticate, route, all),
+      ...(route.submit === true ? [passGates(deps)] : []),
       ...(route.bodyLimitBytes === undefined ? [] : readJson(route.bodyLimitBytes)),
     ];
-    place[route.method](...before, (request, response) =>
-      route.handle({ request, response, body: response.locals['body'] }, callerOf(response.locals)),
-    );
+    place[route.method](...before, async (request, response) => {
+      const caller = callerOf(response.locals);
+      const owner = await resolveOwner(deps.db.system, caller, request);
+      await route.handle({ request, response, body: response.locals['body'], caller, owner });
+    });
   }
   const allowed = allowedMethods(sharers.map(({ method }) => method));
   place.all(() => {
     throw new ServiceError('METHOD_NOT_ALLOWED', `This path takes ${allowed}.`, { headers: { Allow: allowed } });
   });
+}
+
+function passGates(deps: ApiDeps): Middleware {
+  return async (_request, response, next) => {
+    await passRateGate(deps, callerOf(response.locals), response);
+    next();
+  };
 }
 
 function allowedMethods(methods: readonly Method[]): string {

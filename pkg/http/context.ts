@@ -2,6 +2,8 @@ import type { Request, RequestHandler, Response } from 'express';
 import type { Caller, Plans, Scope } from '../accounts/index.ts';
 import type { ArtifactStore } from '../artifacts/index.ts';
 import type { LaneBook } from '../lanes/index.ts';
+import type { Owner } from './owner.ts';
+import type { RateGate } from './rate-gate.ts';
 import type { Database } from '../postgres/index.ts';
 import type { SubmitDeps, Waiters } from '../searches/index.ts';
 
@@ -12,6 +14,7 @@ export type ApiDeps = Omit<SubmitDeps, 'lanes'> & {
   plans: Plans;
   waiters: Waiters;
   artifacts: ArtifactStore;
+  rateGate: RateGate;
   apiKeyPepper: string;
   publicBaseUrl: string;
   syncWaitSeconds: number;
@@ -31,9 +34,13 @@ export type Route = { method: Method; path: string } & (
   | { access: 'public'; handle: (exchange: Exchange) => Promise<void> }
   | {
       access: Scope;
+      /** What a request without an Authorization header gets; `AUTH_INVALID` unless said otherwise (spec 5.5). */
+      missingAuthorization?: 'AUTH_MISSING';
+      /** A submit passes the gates, and says in headers how they stand (spec 4.1). */
+      submit?: true;
       /** Bytes of JSON the route takes; none where it takes no body. */
       bodyLimitBytes?: number;
-      handle: (exchange: Exchange, caller: Caller) => Promise<void>;
+      handle: (exchange: Exchange & { caller: Caller; owner: Owner }) => Promise<void>;
     }
 );
 

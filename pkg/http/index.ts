@@ -1,2 +1,3 @@
 export { createApp } from './app.ts';
 export type { ApiDeps } from './context.ts';
+export { createRateGate } from './rate-gate.ts';

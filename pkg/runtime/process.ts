@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 
 /** What a process may do while it comes up: register the undo of each thing it builds, and notice the end. */
-export type Scope = {
+export type Lifetime = {
   /** Runs at the end, last registered first. Each is given `releaseTimeoutMs`. */
   defer(name: string, release: () => Promise<unknown>): void;
   /** Aborted when the process is asked to stop. */
@@ -16,7 +16,7 @@ export type RunOptions = { log: Logger; releaseTimeoutMs: number };
  * Runs `start`, waits for SIGTERM or SIGINT (or the parent's end, where there is a parent channel), then releases in
  * reverse order. A second signal exits at once. Exit code 0 after a clean stop, 1 after any error.
  */
-export async function runProcess(options: RunOptions, start: (scope: Scope) => Promise<void>): Promise<void> {
+export async function runProcess(options: RunOptions, start: (lifetime: Lifetime) => Promise<void>): Promise<void> {
   const { log, releaseTimeoutMs } = options;
   const stop = new AbortController();
   const releases: { name: string; release: () => Promise<unknown> }[] = [];

@@ -1,7 +1,7 @@
-import { fingerprint, ServiceError, type SearchMethod, type SearchRequest, type Surface } from '../contract/index.ts';
-import type { AccountLoad } from '../credits/index.ts';
+import { ERRORS, fingerprint, parseSearchBody, ServiceError, type SearchMethod, type SearchRequest, type Surface } from '../contract/index.ts';
+import { readLoad, type AccountLoad } from '../credits/index.ts';
 import type { Keyring } from '../config/index.ts';
-import type { Announcer } from '../queue/index.ts';
+import type { Announcement, Announcer } from '../queue/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { requireDestination, resolveSigningSecret, sealInlineSecret, type Guard } from '../webhooks/index.ts';
 import { acceptSearches, type Accepted, type AcceptDeps, type Acceptor, type NewSearch } from './accept.ts';
@@ -32,8 +32,47 @@ export async function submitSearch(
   const [verdict] = verdicts;
   if (verdict === undefined) throw new Error('a submit of one search has one verdict');
   if ('rejected' in verdict) throw verdict.rejected;
-  await announce(deps, verdict.accepted);
+  await announce(deps, verdict.accepted.announcements);
   return { accepted: verdict.accepted, load };
+}
+
+/** The verdict of one item of a batch, by its place in the call. */
+export type BatchVerdict = { accepted: Accepted } | { rejected: ServiceError };
+
+/**
+ * Accepts the items of a batch that validate, all in one transaction, and says of each what became of it. A bad item
+ * affects no other; too few credits or too little room refuse the whole call (spec 4.3).
+ */
+export async function submitBatch(
+  deps: SubmitDeps,
+  submitter: Submitter,
+  items: readonly unknown[],
+): Promise<{ verdicts: BatchVerdict[]; load: AccountLoad }> {
+  const prepared: (NewSearch | ServiceError)[] = [];
+  for (const [index, item] of items.entries()) prepared.push(await prepareItem(deps, submitter, item, index));
+  const searches = prepared.filter((search): search is NewSearch => !(search instanceof ServiceError));
+  const outcome = searches.length === 0 ? { verdicts: [], load: null } : await acceptSearches(deps, submitter, searches);
+  const verdicts = outcome.verdicts.values();
+  const merged = prepared.map((search): BatchVerdict => {
+    if (search instanceof ServiceError) return { rejected: search };
+    const verdict = verdicts.next().value;
+    if (verdict === undefined) throw new Error('every accepted item has a verdict');
+    return verdict;
+  });
+  await announce(deps, merged.flatMap((verdict) => ('accepted' in verdict ? verdict.accepted.announcements : [])));
+  const load = outcome.load ?? (await deps.db.asTenant(submitter.accountId, (sql) => readLoad(sql, submitter.accountId)));
+  return { verdicts: merged, load };
+}
+
+async function prepareItem(deps: SubmitDeps, submitter: Submitter, item: unknown, index: number): Promise<NewSearch | ServiceError> {
+  try {
+    const request = parseSearchBody(item, { path: `items[${index}]` });
+    return await prepareSearch(deps, submitter, { request, method: 'batch', waitSeconds: 0 });
+  } catch (error) {
+    // Only what is this item's own fault. A secret that can't be resolved, or a database that is away, is not.
+    if (error instanceof ServiceError && !ERRORS[error.code].retryable) return error;
+    throw error;
+  }
 }
 
 /** The checks that need more than the body: is the surface live, may the webhook go there, can it be signed? */
@@ -74,10 +113,10 @@ function sealerOf(keyring: Keyring, accountId: string, secret: string | null): (
 }
 
 /** Redis is a hint: what can't be announced now is announced by the dispatcher in a moment. */
-async function announce(deps: SubmitDeps, accepted: Accepted): Promise<void> {
+async function announce(deps: SubmitDeps, announcements: readonly Announcement[]): Promise<void> {
   try {
-    await deps.announcer.announce(accepted.announcements);
+    await deps.announcer.announce(announcements);
   } catch (error) {
-    deps.log.warn({ err: error, jobId: accepted.jobId }, 'Could not announce; the dispatcher will');
+    deps.log.warn({ err: error, count: announcements.length }, 'Could not announce; the dispatcher will');
   }
 }

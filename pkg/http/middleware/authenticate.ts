@@ -1,4 +1,4 @@
-import { findCaller, type Caller, type Scope } from '../../accounts/index.ts';
+import { findCaller, type Caller } from '../../accounts/index.ts';
 import { ServiceError } from '../../contract/index.ts';
 import type { Sql } from '../../postgres/index.ts';
 import type { Clock } from '../../runtime/index.ts';
@@ -29,11 +29,15 @@ export function createAuthenticate(deps: { sql: Sql; pepper: string; clock: Cloc
   };
 }
 
+type ScopedRoute = Exclude<Route, { access: 'public' }>;
+
 /** Puts the caller into `response.locals.caller`, if the key may call the route. */
-export function requireCaller(authenticate: Authenticate, scope: Scope, routes: readonly Route[]): Middleware {
+export function requireCaller(authenticate: Authenticate, route: ScopedRoute, routes: readonly Route[]): Middleware {
   return async (request, response, next) => {
-    const caller = await authenticate(request.get('authorization'));
-    if (!caller.scopes.includes(scope)) throw forbid(caller, routes);
+    const authorization = request.get('authorization');
+    if (authorization === undefined && route.missingAuthorization !== undefined) throw new ServiceError(route.missingAuthorization);
+    const caller = await authenticate(authorization);
+    if (!caller.scopes.includes(route.access)) throw forbid(caller, routes);
     response.locals['caller'] = caller;
     next();
   };

@@ -1,30 +1,63 @@
-import { classifyJobId, flatten, parseJobQuery, ServiceError } from '../../contract/index.ts';
-import { readChild, readParent } from '../../searches/index.ts';
+import {
+  classifyJobId,
+  encodeCursor,
+  flatten,
+  parseJobListQuery,
+  parseJobQuery,
+  ServiceError,
+} from '../../contract/index.ts';
+import { cancelSearch, listJobs, readChild, readParent } from '../../searches/index.ts';
 import type { ApiDeps, Route } from '../context.ts';
+import { sendJson } from '../owner.ts';
 import { withProofUrl } from '../proof-url.ts';
 
 export function jobRoutes(deps: ApiDeps): Route[] {
   return [
     {
       method: 'get',
+      path: '/v1/jobs',
+      access: 'jobs:read',
+      handle: async ({ request, response, owner }) => {
+        const { limit, state, surface, cursor } = parseJobListQuery(request.query);
+        // One more than asked tells whether there is a next page.
+        const items = await listJobs(deps.db, { accountId: owner.accountId, limit: limit + 1, state, surface, after: cursor });
+        const page = items.slice(0, limit);
+        const last = items.length > limit ? page.at(-1) : undefined;
+        const nextCursor = last === undefined ? null : encodeCursor({ createdAt: last.createdAt, id: last.id });
+        sendJson(response, owner, { items: page, nextCursor });
+      },
+    },
+    {
+      method: 'get',
       path: '/v1/jobs/:id',
       access: 'jobs:read',
-      handle: async ({ request, response }, caller) => {
+      handle: async ({ request, response, owner }) => {
         const { view, includeHtml } = parseJobQuery(request.query);
         const id = String(request.params['id']);
         switch (classifyJobId(id)) {
           case 'neither':
             throw new ServiceError('JOB_NOT_FOUND');
           case 'parent':
-            response.json(await readParent(deps.db, caller.accountId, id));
+            sendJson(response, owner, await readParent(deps.db, owner.accountId, id));
             return;
           case 'child': {
-            const child = await readChild(deps.db, caller.accountId, id, includeHtml);
-            if ('open' in child) response.json({ job: child.open, children: [] });
-            else if (view === 'flat') response.json(flatten(child.ended));
-            else response.json(withProofUrl(child.ended, child.proofKey, deps.publicBaseUrl));
+            const child = await readChild(deps.db, owner.accountId, id, includeHtml);
+            if ('open' in child) sendJson(response, owner, { job: child.open, children: [] });
+            else if (view === 'flat') sendJson(response, owner, flatten(child.ended));
+            else sendJson(response, owner, withProofUrl(child.ended, child.proofKey, deps.publicBaseUrl));
           }
         }
+      },
+    },
+    {
+      method: 'post',
+      path: '/v1/jobs/:id/cancel',
+      access: 'jobs:write',
+      handle: async ({ request, response, owner }) => {
+        const id = String(request.params['id']);
+        if (classifyJobId(id) !== 'parent') throw new ServiceError('JOB_NOT_FOUND');
+        const status = await cancelSearch(deps, owner.accountId, id);
+        sendJson(response, owner, { job: { id, status } });
       },
     },
   ];

@@ -11,31 +11,29 @@ import {
   type Envelope,
   type Surface,
 } from '../../contract/index.ts';
+import { readLoad } from '../../credits/index.ts';
 import { abandonSearch, chooseMethod, readEnvelopes, readJobState, submitSearch, type Accepted } from '../../searches/index.ts';
 import type { ApiDeps, Exchange, Route } from '../context.ts';
+import { showConcurrency, showCredits } from '../middleware/gates.ts';
+import { sendJson, type Owner } from '../owner.ts';
 import { withProofUrl } from '../proof-url.ts';
 import { submitterOf } from '../submitter.ts';
 
 const BODY_LIMIT_BYTES = 2 * 1024 * 1024;
 
 export function searchRoutes(deps: ApiDeps): Route[] {
+  const common = { method: 'post', access: 'search:write', submit: true, bodyLimitBytes: BODY_LIMIT_BYTES } as const;
   return [
+    { ...common, path: '/v1/search', handle: (submit: Submit) => withLoadShown(deps, submit, () => search(deps, submit, null)) },
     {
-      method: 'post',
-      path: '/v1/search',
-      access: 'search:write',
-      bodyLimitBytes: BODY_LIMIT_BYTES,
-      handle: (exchange, caller) => handleSearch(deps, exchange, caller, null),
-    },
-    {
-      method: 'post',
+      ...common,
       path: '/v1/search/:surface',
-      access: 'search:write',
-      bodyLimitBytes: BODY_LIMIT_BYTES,
-      handle: (exchange, caller) => handleSearch(deps, exchange, caller, readSurface(exchange.request)),
+      handle: (submit: Submit) => withLoadShown(deps, submit, () => search(deps, submit, readSurface(submit.request))),
     },
   ];
 }
+
+type Submit = Exchange & { caller: Caller; owner: Owner };
 
 function readSurface(request: Request): Surface {
   const surface = request.params['surface'];
@@ -43,36 +41,59 @@ function readSurface(request: Request): Surface {
   throw new ServiceError('UNSUPPORTED_SURFACE', `${String(surface)} is not a surface; the surfaces are ${SURFACES.join(', ')}.`);
 }
 
-async function handleSearch(deps: ApiDeps, { request, response, body }: Exchange, caller: Caller, alias: Surface | null): Promise<void> {
+/** Submit responses tell the account's load, refusals included (spec 4.1). */
+export async function withLoadShown(deps: ApiDeps, { response, caller, owner }: Submit, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    await showLoad(deps, response, caller, owner);
+    throw error;
+  }
+}
+
+async function showLoad(deps: ApiDeps, response: Response, caller: Caller, { accountId }: Owner, charged?: number): Promise<void> {
+  const load = await deps.db.asTenant(accountId, (sql) => readLoad(sql, accountId));
+  showConcurrency(response, deps.plans.get(caller.plan).syncInFlight, load);
+  if (charged !== undefined) showCredits(response, caller, charged, load);
+}
+
+async function search(deps: ApiDeps, submit: Submit, alias: Surface | null): Promise<void> {
+  const { request, response, body, caller, owner } = submit;
   const { mode, view } = parseSearchQuery(request.query);
-  const search = parseSearchBody(body, alias === null ? {} : { surface: alias });
+  const parsed = parseSearchBody(body, alias === null ? {} : { surface: alias });
   const preferred = parsePrefer(request.get('prefer'));
   const method = chooseMethod({
     mode,
     preferWaitSeconds: preferred,
-    surfaceCount: search.surfaces.length,
-    hasWebhook: search.webhook !== null,
+    surfaceCount: parsed.surfaces.length,
+    hasWebhook: parsed.webhook !== null,
     alias: alias !== null,
   });
   const waitSeconds = preferred ?? deps.syncWaitSeconds;
   const startedMs = deps.clock.nowMs();
   const submitDeps = { ...deps, lanes: () => deps.laneBook.read() };
-  const { accepted } = await submitSearch(submitDeps, submitterOf(deps, caller), { request: search, method, waitSeconds });
+  const { accepted, load } = await submitSearch(submitDeps, submitterOf(deps, caller, owner), { request: parsed, method, waitSeconds });
 
   response.set('Location', `/v1/jobs/${accepted.jobId}`);
   // A replay is answered as it was accepted, also when the original ran synchronously (design, "Idempotency").
   if (accepted.replayed || method === 'async') {
-    answerAccepted(response, accepted);
+    if (load === null) await showLoad(deps, response, caller, owner, 0);
+    else {
+      showConcurrency(response, deps.plans.get(caller.plan).syncInFlight, load);
+      showCredits(response, caller, 0, load);
+    }
+    answerAccepted(response, owner, accepted);
     return;
   }
   if (preferred !== null) response.set('Preference-Applied', `wait=${preferred}`);
   const waitMs = waitSeconds * 1000 - (deps.clock.nowMs() - startedMs);
-  await answerEnded(deps, { request, response }, caller.accountId, accepted, { waitMs, flat: view === 'flat' });
+  await answerEnded(deps, submit, accepted, { waitMs, flat: view === 'flat' });
 }
 
-function answerAccepted(response: Response, accepted: Accepted): void {
+function answerAccepted(response: Response, owner: Owner, accepted: Accepted): void {
   if (accepted.replayed) response.set('Idempotent-Replayed', 'true');
-  response.status(202).json({
+  response.status(202);
+  sendJson(response, owner, {
     jobId: accepted.jobId,
     status: 'processing',
     children: accepted.children,
@@ -82,11 +103,11 @@ function answerAccepted(response: Response, accepted: Accepted): void {
 
 async function answerEnded(
   deps: ApiDeps,
-  { request, response }: Pick<Exchange, 'request' | 'response'>,
-  accountId: string,
+  { response, caller, owner }: Submit,
   { jobId, children }: Accepted,
   { waitMs, flat }: { waitMs: number; flat: boolean },
 ): Promise<void> {
+  const { accountId } = owner;
   const gone = new AbortController();
   // Who hangs up does not stop the job: its result can be read, or replayed by the idempotency key.
   response.on('close', () => gone.abort());
@@ -96,24 +117,21 @@ async function answerEnded(
   const ended = await readEnvelopes(deps.db, accountId, jobId);
   // Looked at after abandoning: what finished in the last moment was charged, and is answered.
   if (!inTime && ended.some(({ envelope }) => envelope.job.status === 'canceled')) {
-    throw new ServiceError('SURFACE_TIMEOUT', `The capture did not finish within the wait. It was stopped and is not charged.`);
+    throw new ServiceError('SURFACE_TIMEOUT', 'The capture did not finish within the wait. It was stopped and is not charged.');
   }
-  const status = await readJobState(deps.db, accountId, jobId);
   const [only] = ended;
   if (only === undefined || ended.length !== children.length) throw new Error(`${jobId} is terminal but has ${ended.length} results`);
-  if (children.length === 1) {
-    throwIfFailed(only.envelope);
-    const envelope = withProofUrl(only.envelope, only.proofKey, deps.publicBaseUrl);
-    // Parent id and roll-up stand beside the envelope; a flat result names the child it flattens.
-    response.json(flat ? { ...flatten(envelope), jobId, status } : { jobId, status, ...envelope });
-    return;
-  }
-  response.json({
-    jobId,
-    status,
-    results: ended.map(({ envelope, proofKey }) => (flat ? flatten(envelope) : withProofUrl(envelope, proofKey, deps.publicBaseUrl))),
-    credits: sumCredits(ended.map(({ envelope }) => envelope)),
-  });
+  if (children.length === 1) throwIfFailed(only.envelope);
+
+  const status = await readJobState(deps.db, accountId, jobId);
+  const credits = sumCredits(ended.map(({ envelope }) => envelope));
+  await showLoad(deps, response, caller, owner, credits.creditsCharged);
+  const results = ended.map(({ envelope, proofKey }) =>
+    flat ? flatten(envelope) : withProofUrl(envelope, proofKey, deps.publicBaseUrl),
+  );
+  // Parent id and roll-up stand beside a single result, and around several.
+  if (children.length === 1) sendJson(response, owner, { ...results[0], jobId, status });
+  else sendJson(response, owner, { jobId, status, results, credits });
 }
 
 function sumCredits(envelopes: readonly Envelope[]): Envelope['credits'] {

@@ -11,6 +11,7 @@ export async function up(sql: Knex): Promise<void> {
   await sql.raw(RESULTS);
   await sql.raw(WEBHOOKS);
   await sql.raw(LANES);
+  await sql.raw(GATES);
   await sql.raw(ROW_SECURITY);
 }
 
@@ -231,7 +232,7 @@ CREATE TABLE webhook_deliveries (
   created_at timestamptz(3) NOT NULL DEFAULT now(),
   delivered_at timestamptz(3)
 );
-CREATE INDEX webhook_deliveries_due ON webhook_deliveries (next_attempt_at) WHERE state = 'pending';
+CREATE INDEX webhook_deliveries_due ON webhook_deliveries (account_id, next_attempt_at, id) WHERE state = 'pending';
 CREATE INDEX webhook_deliveries_newest ON webhook_deliveries (account_id, created_at DESC, id DESC);
 `;
 
@@ -263,6 +264,16 @@ const OWNED = [
   'webhook_deliveries',
 ];
 
+const GATES = `
+-- Counts submits while Redis is away, so that the gate holds across API processes all the same. Its shape is that of
+-- rate-limiter-flexible. Not logged: after a crash of the server the counts of the last minute are worth nothing.
+CREATE UNLOGGED TABLE rate_limits (
+  key varchar(255) PRIMARY KEY,
+  points integer NOT NULL DEFAULT 0,
+  expire bigint
+);
+`;
+
 const ROW_SECURITY = `
 ${OWNED.map(
   (table) => `
@@ -274,7 +285,7 @@ ALTER TABLE accounts ENABLE ROW LEVEL SECURITY;
 CREATE POLICY own_row ON accounts TO scs_tenant USING (id = current_setting('app.account', true));
 GRANT USAGE ON SCHEMA public TO scs_tenant;
 GRANT SELECT ON ALL TABLES IN SCHEMA public TO scs_tenant;
-REVOKE SELECT ON artifact_blobs FROM scs_tenant;
+REVOKE SELECT ON artifact_blobs, rate_limits FROM scs_tenant;
 GRANT INSERT ON searches, captures, idempotency_keys, envelopes, usage_daily, ledger_entries, webhook_deliveries TO scs_tenant;
 GRANT UPDATE ON accounts, searches, captures, usage_daily, webhook_deliveries TO scs_tenant;
 `;

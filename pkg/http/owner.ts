@@ -1,0 +1,33 @@
+import type { Request, Response } from 'express';
+import { accountExists, type Caller } from '../accounts/index.ts';
+import { invalid } from '../contract/index.ts';
+import type { Sql } from '../postgres/index.ts';
+
+/** Whose rows a request reads and writes. */
+export type Owner = { accountId: string; /** True when an internal key named it (spec 4.13). */ override: boolean };
+
+/**
+ * The owner that a request acts for: the caller itself, or for an internal key the one it names by `?owner=`, else by
+ * `X-Service-On-Behalf-Of`. A restricted key's override is ignored. Naming an unknown owner reads as nothing there; on
+ * a write it is `VALIDATION_FAILED`.
+ */
+export async function resolveOwner(sql: Sql, caller: Caller, request: Request): Promise<Owner> {
+  if (caller.mode !== 'internal') return { accountId: caller.accountId, override: false };
+  const named = firstText(request.query['owner']) ?? firstText(request.get('x-service-on-behalf-of'));
+  if (named === undefined) return { accountId: caller.accountId, override: false };
+  const writes = request.method !== 'GET' && request.method !== 'HEAD';
+  if (writes && (named.includes('\0') || !(await accountExists(sql, named)))) {
+    throw invalid([{ path: 'owner', message: `owner: no account is named ${JSON.stringify(named)}` }]);
+  }
+  return { accountId: named, override: true };
+}
+
+function firstText(value: unknown): string | undefined {
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** Sends a JSON object; an override that applied is echoed in header and body. */
+export function sendJson(response: Response, owner: Owner | null, body: object): void {
+  if (owner?.override === true) response.set('X-Service-Owner', owner.accountId);
+  response.json(owner?.override === true ? { ...body, owner: owner.accountId } : body);
+}

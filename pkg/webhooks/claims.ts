@@ -1,0 +1,106 @@
+import { query, type Sql } from '../postgres/index.ts';
+
+/** A delivery that one worker owns until `leaseUntil`. Times are the database's: workers' clocks may disagree. */
+export type ClaimedDelivery = {
+  id: string;
+  accountId: string;
+  captureId: string;
+  url: string;
+  secretCiphertext: string | null;
+  body: string;
+  /** This attempt included. */
+  attempts: number;
+  /** Also the fence: what a worker writes after it lost the lease changes no row. */
+  leaseUntil: Date;
+};
+
+export type ClaimOptions = {
+  limit: number;
+  /** Attempts of one account that may run at once, in all workers together. */
+  perAccount: number;
+  leaseMs: number;
+};
+
+/**
+ * Claims due deliveries, every account's oldest ones before anyone's next ones, so that an account with a long backlog
+ * or a slow receiver does not delay the others. Visits each account once by index instead of reading all that is due.
+ */
+export async function claimDue(sql: Sql, { limit, perAccount, leaseMs }: ClaimOptions): Promise<ClaimedDelivery[]> {
+  return query<ClaimedDelivery>(
+    sql,
+    `WITH RECURSIVE owners AS (
+       (SELECT account_id FROM webhook_deliveries WHERE state = 'pending' ORDER BY account_id LIMIT 1)
+       UNION ALL
+       SELECT (
+         SELECT d.account_id FROM webhook_deliveries d
+         WHERE d.state = 'pending' AND d.account_id > o.account_id ORDER BY d.account_id LIMIT 1
+       ) FROM owners o WHERE o.account_id IS NOT NULL
+     ), due AS (
+       SELECT turn.id, busy.attempts + row_number() OVER (PARTITION BY o.account_id ORDER BY turn.next_attempt_at, turn.id) AS place,
+         turn.next_attempt_at
+       FROM owners o
+       CROSS JOIN LATERAL (
+         SELECT count(*) AS attempts FROM webhook_deliveries b
+         WHERE b.account_id = o.account_id AND b.state = 'pending' AND b.lease_until > now()
+       ) busy
+       CROSS JOIN LATERAL (
+         SELECT d.id, d.next_attempt_at FROM webhook_deliveries d
+         WHERE d.account_id = o.account_id AND ${IS_DUE}
+         ORDER BY d.next_attempt_at, d.id LIMIT greatest(:perAccount - busy.attempts, 0)
+       ) turn
+       ORDER BY place, turn.next_attempt_at, turn.id LIMIT :limit
+     ), taken AS (
+       SELECT d.id FROM webhook_deliveries d
+       WHERE d.id IN (SELECT id FROM due) AND ${IS_DUE}
+       FOR UPDATE SKIP LOCKED
+     )
+     UPDATE webhook_deliveries d
+     SET attempts = attempts + 1, lease_until = now() + :leaseMs * interval '1 millisecond'
+     FROM taken WHERE d.id = taken.id
+     RETURNING d.id, d.account_id AS "accountId", d.capture_id AS "captureId", d.url,
+       d.secret_ciphertext AS "secretCiphertext", d.body, d.attempts, d.lease_until AS "leaseUntil"`,
+    { limit, perAccount, leaseMs },
+  );
+}
+
+// Asked again where the rows are locked: another worker may have taken one between choosing and locking.
+const IS_DUE = `d.state = 'pending' AND d.next_attempt_at <= now() AND (d.lease_until IS NULL OR d.lease_until <= now())`;
+
+/** How an attempt ended, for the row. */
+export type AttemptEnd =
+  | { state: 'delivered' | 'gone'; status: number }
+  | { state: 'dead'; status: number | null; error: string }
+  | { state: 'pending'; status: number | null; error: string; pauseMs: number };
+
+/** Writes the end of an attempt. False when the lease was lost meanwhile, and nothing was written. */
+export async function recordEnd(sql: Sql, claim: ClaimedDelivery, end: AttemptEnd): Promise<boolean> {
+  const written = await query<{ id: string }>(
+    sql,
+    `UPDATE webhook_deliveries
+     SET state = :state, lease_until = NULL, last_status = :status, last_error = :error,
+       next_attempt_at = now() + :pauseMs * interval '1 millisecond',
+       delivered_at = CASE WHEN :state = 'delivered' THEN now() END
+     WHERE id = :id AND state = 'pending' AND lease_until = :leaseUntil
+     RETURNING id`,
+    {
+      id: claim.id,
+      leaseUntil: claim.leaseUntil,
+      state: end.state,
+      status: end.status,
+      error: 'error' in end ? end.error : null,
+      pauseMs: 'pauseMs' in end ? end.pauseMs : 0,
+    },
+  );
+  return written.length > 0;
+}
+
+/** Gives a claim back as if it had not been taken, due again after `pauseMs`. */
+export async function returnClaim(sql: Sql, claim: ClaimedDelivery, pauseMs: number): Promise<void> {
+  await query(
+    sql,
+    `UPDATE webhook_deliveries
+     SET attempts = attempts - 1, lease_until = NULL, next_attempt_at = now() + :pauseMs * interval '1 millisecond'
+     WHERE id = :id AND state = 'pending' AND lease_until = :leaseUntil`,
+    { id: claim.id, leaseUntil: claim.leaseUntil, pauseMs: Math.round(pauseMs) },
+  );
+}

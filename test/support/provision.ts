@@ -1,0 +1,15 @@
+import { ensureChromium, ensureRedis } from '../../cmd/standalone/servers/programs.ts';
+
+// The programs that tests need and npm can't bring. Before the tests, so that no test's deadline runs meanwhile.
+const machine = {
+  path: process.env['PATH'] ?? '',
+  isRoot: process.getuid?.() === 0,
+  say: (line: string) => void process.stdout.write(`${line}\n`),
+};
+try {
+  await ensureRedis(machine);
+  await ensureChromium(machine, process.env['BROWSER_EXECUTABLE'] ?? '');
+} catch (error) {
+  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+  process.exitCode = 1;
+}
