@@ -13,8 +13,21 @@ import { closeServer, createLog, portOf, startListening } from '../../pkg/teleme
 import { createWebhookGuard } from '../../pkg/webhooks/index.ts';
 
 const settings = loadSettings(process.env, [
-  'databaseUrl', 'databasePoolSize', 'redisUrl', 'host', 'port', 'publicBaseUrl', 'artifactStore', 'artifactDir',
-  'plansDir', 'pricesFile', 'logLevel', 'apiKeyPepper', 'secretsKeyring', 'webhookExtraDestinations', 'syncWaitSeconds',
+  'databaseUrl',
+  'databasePoolSize',
+  'redisUrl',
+  'host',
+  'port',
+  'publicBaseUrl',
+  'artifactStore',
+  'artifactDir',
+  'plansDir',
+  'pricesFile',
+  'logLevel',
+  'apiKeyPepper',
+  'secretsKeyring',
+  'webhookExtraDestinations',
+  'syncWaitSeconds',
 ]);
 const log = createLog('api', settings.logLevel);
 
@@ -24,7 +37,11 @@ await runProcess({ log, releaseTimeoutMs: 10_000 }, async (scope) => {
   const plans = await loadPlans(settings.plansDir);
   const priceOf = await loadPrices(settings.pricesFile);
 
-  const db = openDatabase({ url: settings.databaseUrl, poolSize: settings.databasePoolSize, applicationName: 'scs-api' });
+  const db = openDatabase({
+    url: settings.databaseUrl,
+    poolSize: settings.databasePoolSize,
+    applicationName: 'scs-api',
+  });
   scope.defer('database', () => db.close());
   await checkSchema(db.system);
 
@@ -32,17 +49,28 @@ await runProcess({ log, releaseTimeoutMs: 10_000 }, async (scope) => {
   scope.defer('queue', () => announcer.close());
 
   const redis = connectForCommands({ url: settings.redisUrl, log });
-  scope.defer('redis', () => Promise.resolve(redis.disconnect()));
+  scope.defer('redis', async () => {
+    await redis.quit().catch(() => redis.disconnect());
+  });
 
   const artifacts = openArtifactStore(settings, db.system);
   scope.defer('artifacts', () => artifacts.close());
 
   const waiters = createWaiters(db);
-  const notices = listen({ url: settings.databaseUrl, channels: [SEARCH_ENDED], log }, (_, jobId) => waiters.onEnded(jobId));
+  const notices = listen({ url: settings.databaseUrl, channels: [SEARCH_ENDED], log }, (_, jobId) =>
+    waiters.onEnded(jobId),
+  );
   scope.defer('notices', () => notices.close());
 
   const app = createApp({
-    db, announcer, artifacts, waiters, plans, priceOf, clock, log,
+    db,
+    announcer,
+    artifacts,
+    waiters,
+    plans,
+    priceOf,
+    clock,
+    log,
     rateGate: createRateGate({ redis, sql: db.system, clock }),
     laneBook: createLaneBook(db.system, clock, 1_000),
     guard: createWebhookGuard(settings.webhookExtraDestinations),

@@ -7,8 +7,15 @@ import { createLog, createRegistry, serveProbes } from '../../pkg/telemetry/inde
 import { createDeliveryWorker, createWebhookGuard } from '../../pkg/webhooks/index.ts';
 
 const settings = loadSettings(process.env, [
-  'databaseUrl', 'databasePoolSize', 'redisUrl', 'host', 'probePort', 'logLevel', 'secretsKeyring',
-  'webhookExtraDestinations', 'announceAgainSeconds',
+  'databaseUrl',
+  'databasePoolSize',
+  'redisUrl',
+  'host',
+  'probePort',
+  'logLevel',
+  'secretsKeyring',
+  'webhookExtraDestinations',
+  'announceAgainSeconds',
 ]);
 const log = createLog('dispatcher', settings.logLevel);
 
@@ -19,7 +26,11 @@ await runProcess({ log, releaseTimeoutMs: 20_000 }, async (scope) => {
   log.info(redact(settings), 'Settings');
   const clock = systemClock;
 
-  const db = openDatabase({ url: settings.databaseUrl, poolSize: settings.databasePoolSize, applicationName: 'scs-dispatcher' });
+  const db = openDatabase({
+    url: settings.databaseUrl,
+    poolSize: settings.databasePoolSize,
+    applicationName: 'scs-dispatcher',
+  });
   scope.defer('database', () => db.close());
   await checkSchema(db.system);
 
@@ -49,7 +60,10 @@ await runProcess({ log, releaseTimeoutMs: 20_000 }, async (scope) => {
   repeat('forgetting keys', 600_000, () => untilNone(forgetKeys(db)));
 
   const probes = await serveProbes({
-    host: settings.host, port: settings.probePort, registry: createRegistry(), isReady: () => !scope.signal.aborted,
+    host: settings.host,
+    port: settings.probePort,
+    registry: createRegistry(),
+    isReady: () => !scope.signal.aborted,
   });
   scope.defer('probes', () => probes.close());
   log.info({ probePort: probes.port }, 'Dispatching');

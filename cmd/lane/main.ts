@@ -8,8 +8,18 @@ import { SEARCH_CANCELED } from '../../pkg/searches/index.ts';
 import { createCaptureMetrics, createLog, createRegistry, serveProbes } from '../../pkg/telemetry/index.ts';
 
 const settings = loadSettings(process.env, [
-  'databaseUrl', 'databasePoolSize', 'redisUrl', 'host', 'probePort', 'artifactStore', 'artifactDir', 'lanesDir',
-  'logLevel', 'browserExecutable', 'leaseSeconds', 'retryBackoffSeconds',
+  'databaseUrl',
+  'databasePoolSize',
+  'redisUrl',
+  'host',
+  'probePort',
+  'artifactStore',
+  'artifactDir',
+  'lanesDir',
+  'logLevel',
+  'browserExecutable',
+  'leaseSeconds',
+  'retryBackoffSeconds',
 ]);
 const log = createLog('lane', settings.logLevel);
 
@@ -19,16 +29,28 @@ await runProcess({ log, releaseTimeoutMs: 30_000 }, async (scope) => {
   const documents = await loadLanes(settings.lanesDir);
   const lanes = documents.filter(({ spec }) => !spec.suspend);
 
-  const db = openDatabase({ url: settings.databaseUrl, poolSize: settings.databasePoolSize, applicationName: 'scs-lane' });
+  const db = openDatabase({
+    url: settings.databaseUrl,
+    poolSize: settings.databasePoolSize,
+    applicationName: 'scs-lane',
+  });
   scope.defer('database', () => db.close());
   await checkSchema(db.system);
+
+  await publishLanes(db.system, documents);
 
   const artifacts = openArtifactStore(settings, db.system);
   scope.defer('artifacts', () => artifacts.close());
 
   const registry = createRegistry();
   const metrics = createCaptureMetrics(registry);
-  const drivers = await createDrivers({ lanes, browserExecutable: settings.browserExecutable, env: process.env, clock, log });
+  const drivers = await createDrivers({
+    lanes,
+    browserExecutable: settings.browserExecutable,
+    env: process.env,
+    clock,
+    log,
+  });
   scope.defer('drivers', () => drivers.close());
 
   const runners: Runner[] = [];
@@ -57,7 +79,12 @@ await runProcess({ log, releaseTimeoutMs: 30_000 }, async (scope) => {
   });
   scope.defer('notices', () => notices.close());
 
-  const probes = await serveProbes({ host: settings.host, port: settings.probePort, registry, isReady: () => !scope.signal.aborted });
+  const probes = await serveProbes({
+    host: settings.host,
+    port: settings.probePort,
+    registry,
+    isReady: () => !scope.signal.aborted,
+  });
   scope.defer('probes', () => probes.close());
   log.info({ lanes: lanes.map(({ metadata }) => metadata.name), probePort: probes.port }, 'Taking captures');
 });

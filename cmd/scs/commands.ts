@@ -1,5 +1,14 @@
 import { randomBytes } from 'node:crypto';
-import { accountExists, createKey, insertAccount, isScope, loadPlans, revokeKey, SCOPES, type KeyMode } from '../../pkg/accounts/index.ts';
+import {
+  accountExists,
+  createKey,
+  insertAccount,
+  isScope,
+  loadPlans,
+  revokeKey,
+  SCOPES,
+  type KeyMode,
+} from '../../pkg/accounts/index.ts';
 import { createKeyring, type Settings } from '../../pkg/config/index.ts';
 import { grant, STARTING_CREDITS } from '../../pkg/credits/index.ts';
 import { readLanes } from '../../pkg/lanes/index.ts';
@@ -91,7 +100,8 @@ function required(values: Values, name: string): string {
 
 function wholeNumber(name: string, given: string, min: number): number {
   const value = Number(given);
-  if (!Number.isSafeInteger(value) || value < min) throw new UsageError(`--${name} must be a whole number of at least ${min}`);
+  if (!Number.isSafeInteger(value) || value < min)
+    throw new UsageError(`--${name} must be a whole number of at least ${min}`);
   return value;
 }
 
@@ -105,7 +115,8 @@ async function createAccount({ db, settings }: Context, values: Values): Promise
   const plans = await loadPlans(settings.plansDir);
   const plan = values['plan'] === undefined ? 'free' : required(values, 'plan');
   if (!plans.ids().includes(plan)) throw new UsageError(`--plan must be one of ${plans.ids().join(', ')}`);
-  const credits = values['credits'] === undefined ? STARTING_CREDITS : wholeNumber('credits', required(values, 'credits'), 0);
+  const credits =
+    values['credits'] === undefined ? STARTING_CREDITS : wholeNumber('credits', required(values, 'credits'), 0);
   const account = { name: required(values, 'name'), email: required(values, 'email'), plan };
   const keyring = createKeyring(settings.secretsKeyring);
   // One transaction: no account is ever without its secret and its grant.
@@ -122,9 +133,14 @@ async function createApiKey(context: Context, values: Values): Promise<Result> {
   const accountId = await requireAccount(context, values);
   const scopes = typeof values['scopes'] === 'string' ? values['scopes'].split(',').map((scope) => scope.trim()) : [];
   const unknown = scopes.filter((scope) => !isScope(scope));
-  if (unknown.length > 0) throw new UsageError(`--scopes: ${unknown.join(', ')} is not a scope; there are ${SCOPES.join(', ')}`);
+  if (unknown.length > 0)
+    throw new UsageError(`--scopes: ${unknown.join(', ')} is not a scope; there are ${SCOPES.join(', ')}`);
   const deps = { pepper: context.settings.apiKeyPepper, clock };
-  const made = await createKey(context.db.system, deps, { accountId, mode: readMode(values), scopes: scopes.filter(isScope) });
+  const made = await createKey(context.db.system, deps, {
+    accountId,
+    mode: readMode(values),
+    scopes: scopes.filter(isScope),
+  });
   return { data: made, text: `Key ${made.keyId}\n${made.key}\nIt is shown only now.` };
 }
 
@@ -152,18 +168,26 @@ async function makeSecret(context: Context, values: Values, make: typeof createS
   const accountId = await requireAccount(context, values);
   const keyring = createKeyring(context.settings.secretsKeyring);
   const made = await context.db.inTransaction((sql) => make(sql, { accountId, keyring, clock, randomBytes }));
-  return { data: { secretId: made.id, secret: made.value }, text: `Secret ${made.id}\n${made.value}\nIt is shown only now.` };
+  return {
+    data: { secretId: made.id, secret: made.value },
+    text: `Secret ${made.id}\n${made.value}\nIt is shown only now.`,
+  };
 }
 
 async function showSecrets(context: Context, values: Values): Promise<Result> {
   const accountId = await requireAccount(context, values);
   const secrets = await listSecrets(context.db.system, { accountId });
-  const lines = secrets.map(({ id, status, createdAt, expiresAt }) => `${id}  ${status}  ${createdAt}  ${expiresAt ?? ''}`);
+  const lines = secrets.map(
+    ({ id, status, createdAt, expiresAt }) => `${id}  ${status}  ${createdAt}  ${expiresAt ?? ''}`,
+  );
   return { data: { secrets }, text: lines.length === 0 ? 'No secrets' : lines.join('\n') };
 }
 
 async function showLanes({ db }: Context): Promise<Result> {
   const lanes = [...(await readLanes(db.system)).values()];
-  const lines = lanes.map(({ surface, name, live, unavailableReason }) => `${surface}  ${name}  ${live ? 'live' : 'suspended'}  ${unavailableReason ?? ''}`);
+  const lines = lanes.map(
+    ({ surface, name, live, unavailableReason }) =>
+      `${surface}  ${name}  ${live ? 'live' : 'suspended'}  ${unavailableReason ?? ''}`,
+  );
   return { data: { lanes }, text: lines.length === 0 ? 'No lanes' : lines.join('\n') };
 }

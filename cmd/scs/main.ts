@@ -30,7 +30,11 @@ async function main(words: string[]): Promise<number> {
 
 function parse(command: Command, args: string[]) {
   try {
-    return parseArgs({ args, options: { ...command.options, json: { type: 'boolean' } }, allowPositionals: command.takesId === true });
+    return parseArgs({
+      args,
+      options: { ...command.options, json: { type: 'boolean' } },
+      allowPositionals: command.takesId === true,
+    });
   } catch (error) {
     throw new UsageError(`${error instanceof Error ? error.message : String(error)}\nUsage: scs ${command.usage}`);
   }
@@ -39,6 +43,8 @@ function parse(command: Command, args: string[]) {
 try {
   process.exitCode = await main(process.argv.slice(2));
 } catch (error) {
-  console.error(error instanceof UsageError ? error.message : `scs: ${error instanceof Error ? error.message : String(error)}`);
+  console.error(
+    error instanceof UsageError ? error.message : `scs: ${error instanceof Error ? error.message : String(error)}`,
+  );
   process.exitCode = error instanceof UsageError ? 2 : 1;
 }

@@ -7,7 +7,12 @@ export type NewAccount = { name: string; email: string; plan: string };
 /** Stores an account with a balance of zero: credits come by a grant, so that the ledger tells all. */
 export async function insertAccount(sql: Sql, clock: Clock, { name, email, plan }: NewAccount): Promise<string> {
   const id = newId('acct', clock.nowMs());
-  await query(sql, 'INSERT INTO accounts (id, name, email, plan) VALUES (:id, :name, :email, :plan)', { id, name, email, plan });
+  await query(sql, 'INSERT INTO accounts (id, name, email, plan) VALUES (:id, :name, :email, :plan)', {
+    id,
+    name,
+    email,
+    plan,
+  });
   return id;
 }
 

@@ -50,7 +50,14 @@ export async function createKey(
     sql,
     `INSERT INTO api_keys (id, account_id, hash, mode, last_four, scopes)
      VALUES (:keyId, :accountId, :hash, :mode, :lastFour, :scopes)`,
-    { keyId, accountId, hash: hashKey(key, deps.pepper), mode, lastFour: key.slice(-4), scopes: [...(scopes.length > 0 ? scopes : SCOPES)] },
+    {
+      keyId,
+      accountId,
+      hash: hashKey(key, deps.pepper),
+      mode,
+      lastFour: key.slice(-4),
+      scopes: [...(scopes.length > 0 ? scopes : SCOPES)],
+    },
   );
   return { keyId, key };
 }

@@ -7,7 +7,10 @@ const count = yup.number().integer().min(1).required();
 
 const PLAN = yup
   .object({
-    id: yup.string().matches(/^[a-z0-9-]+$/, 'id must be lower-case letters, digits and dashes').required(),
+    id: yup
+      .string()
+      .matches(/^[a-z0-9-]+$/, 'id must be lower-case letters, digits and dashes')
+      .required(),
     submitsPerMinute: count,
     syncInFlight: count,
     queuedChildren: count,

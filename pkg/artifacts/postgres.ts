@@ -11,7 +11,9 @@ export function createPostgresStore(sql: Sql): ArtifactStore {
       });
     },
     get: async (sha256) => {
-      const [row] = await query<{ bytes: Buffer }>(sql, 'SELECT bytes FROM artifact_blobs WHERE sha256 = :sha256', { sha256 });
+      const [row] = await query<{ bytes: Buffer }>(sql, 'SELECT bytes FROM artifact_blobs WHERE sha256 = :sha256', {
+        sha256,
+      });
       return row?.bytes ?? null;
     },
     probe: async () => {

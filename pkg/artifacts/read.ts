@@ -22,7 +22,11 @@ export async function readArtifact(
   return { ...row, bytes };
 }
 
-async function findRow(db: Database, accountId: string, key: string): Promise<{ contentType: string; sha256: string } | undefined> {
+async function findRow(
+  db: Database,
+  accountId: string,
+  key: string,
+): Promise<{ contentType: string; sha256: string } | undefined> {
   const [row] = await db.asTenant(accountId, (sql) =>
     query<{ contentType: string; sha256: string }>(
       sql,

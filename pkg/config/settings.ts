@@ -7,32 +7,98 @@ type Setting = {
   schema: yup.AnySchema;
 };
 
-const text = yup.string().strict();
+const text = yup.string();
 const wholeNumber = (min: number, max: number) => yup.number().integer().min(min).max(max);
 
 /** Every setting of every process: one table, read once at start (design, "First use"). */
 const SETTINGS = {
   databaseUrl: { variable: 'DATABASE_URL', help: 'Postgres, as postgres://…', secret: true, schema: text.required() },
-  databasePoolSize: { variable: 'DATABASE_POOL_SIZE', help: 'Connections per pool', schema: wholeNumber(1, 200).default(10) },
+  databasePoolSize: {
+    variable: 'DATABASE_POOL_SIZE',
+    help: 'Connections per pool',
+    schema: wholeNumber(1, 200).default(10),
+  },
   redisUrl: { variable: 'REDIS_URL', help: 'Redis, as redis://…', secret: true, schema: text.required() },
   host: { variable: 'HOST', help: 'Address to listen on', schema: text.default('127.0.0.1') },
   port: { variable: 'PORT', help: 'Port of the API', schema: wholeNumber(0, 65535).default(8080) },
-  probePort: { variable: 'PROBE_PORT', help: 'Port of probes and metrics of the other processes; 0 takes any free one', schema: wholeNumber(0, 65535).default(0) },
-  publicBaseUrl: { variable: 'PUBLIC_BASE_URL', help: 'Base of the absolute URLs in answers', schema: text.matches(/^https?:\/\/[^?#]+$/, 'must be an http(s) URL').default('http://127.0.0.1:8080') },
-  artifactStore: { variable: 'ARTIFACT_STORE', help: 'Where proof pages are kept', schema: text.oneOf(['folder', 'postgres'] as const).default('postgres') },
-  artifactDir: { variable: 'ARTIFACT_DIR', help: 'Folder of ARTIFACT_STORE=folder', schema: text.default('.local/artifacts') },
-  lanesDir: { variable: 'LANES_DIR', help: 'Folder with the CaptureLane documents', schema: text.default('config/lanes') },
+  probePort: {
+    variable: 'PROBE_PORT',
+    help: 'Port of probes and metrics of the other processes; 0 takes any free one',
+    schema: wholeNumber(0, 65535).default(0),
+  },
+  publicBaseUrl: {
+    variable: 'PUBLIC_BASE_URL',
+    help: 'Base of the absolute URLs in answers',
+    schema: text.matches(/^https?:\/\/[^?#]+$/, 'must be an http(s) URL').default('http://127.0.0.1:8080'),
+  },
+  artifactStore: {
+    variable: 'ARTIFACT_STORE',
+    help: 'Where proof pages are kept',
+    schema: text.oneOf(['folder', 'postgres'] as const).default('postgres'),
+  },
+  artifactDir: {
+    variable: 'ARTIFACT_DIR',
+    help: 'Folder of ARTIFACT_STORE=folder',
+    schema: text.default('.local/artifacts'),
+  },
+  lanesDir: {
+    variable: 'LANES_DIR',
+    help: 'Folder with the CaptureLane documents',
+    schema: text.default('config/lanes'),
+  },
   plansDir: { variable: 'PLANS_DIR', help: 'Folder with the plans', schema: text.default('config/plans') },
-  pricesFile: { variable: 'PRICES_FILE', help: 'Credits per successful capture, by surface', schema: text.default('config/prices.yaml') },
-  logLevel: { variable: 'LOG_LEVEL', help: 'How much is logged', schema: text.oneOf(['debug', 'info', 'warn', 'error', 'silent']).default('info') },
-  apiKeyPepper: { variable: 'API_KEY_PEPPER', help: 'Keys the hashes of API keys', secret: true, schema: text.min(16).required() },
-  secretsKeyring: { variable: 'SECRETS_KEYRING', help: 'kid:base64 of 32 bytes[,…]; the first encrypts, all decrypt', secret: true, schema: text.required() },
-  webhookExtraDestinations: { variable: 'WEBHOOK_EXTRA_DESTINATIONS', help: 'host:port[,…] that webhooks may reach although not public', schema: text.default('') },
-  browserExecutable: { variable: 'BROWSER_EXECUTABLE', help: 'Path of Chromium; found on PATH when not set', schema: text.default('') },
-  syncWaitSeconds: { variable: 'SYNC_WAIT_SECONDS', help: 'How long a synchronous search waits', schema: wholeNumber(1, 120).default(90) },
-  leaseSeconds: { variable: 'LEASE_SECONDS', help: 'How long a lane owns a capture without a sign of life', schema: wholeNumber(1, 600).default(30) },
-  retryBackoffSeconds: { variable: 'RETRY_BACKOFF_SECONDS', help: 'Pause before the second attempt; doubles for the third', schema: wholeNumber(0, 600).default(2) },
-  announceAgainSeconds: { variable: 'ANNOUNCE_AGAIN_SECONDS', help: 'When a capture still waits so long after it was announced, it is announced again', schema: wholeNumber(1, 3600).default(30) },
+  pricesFile: {
+    variable: 'PRICES_FILE',
+    help: 'Credits per successful capture, by surface',
+    schema: text.default('config/prices.yaml'),
+  },
+  logLevel: {
+    variable: 'LOG_LEVEL',
+    help: 'How much is logged',
+    schema: text.oneOf(['debug', 'info', 'warn', 'error', 'silent']).default('info'),
+  },
+  apiKeyPepper: {
+    variable: 'API_KEY_PEPPER',
+    help: 'Keys the hashes of API keys',
+    secret: true,
+    schema: text.min(16).required(),
+  },
+  secretsKeyring: {
+    variable: 'SECRETS_KEYRING',
+    help: 'kid:base64 of 32 bytes[,…]; the first encrypts, all decrypt',
+    secret: true,
+    schema: text.required(),
+  },
+  webhookExtraDestinations: {
+    variable: 'WEBHOOK_EXTRA_DESTINATIONS',
+    help: 'host:port[,…] that webhooks may reach although not public',
+    schema: text.default(''),
+  },
+  browserExecutable: {
+    variable: 'BROWSER_EXECUTABLE',
+    help: 'Path of Chromium; found on PATH when not set',
+    schema: text.default(''),
+  },
+  syncWaitSeconds: {
+    variable: 'SYNC_WAIT_SECONDS',
+    help: 'How long a synchronous search waits',
+    schema: wholeNumber(1, 120).default(90),
+  },
+  leaseSeconds: {
+    variable: 'LEASE_SECONDS',
+    help: 'How long a lane owns a capture without a sign of life',
+    schema: wholeNumber(1, 600).default(30),
+  },
+  retryBackoffSeconds: {
+    variable: 'RETRY_BACKOFF_SECONDS',
+    help: 'Pause before the second attempt; doubles for the third',
+    schema: wholeNumber(0, 600).default(2),
+  },
+  announceAgainSeconds: {
+    variable: 'ANNOUNCE_AGAIN_SECONDS',
+    help: 'When a capture still waits so long after it was announced, it is announced again',
+    schema: wholeNumber(1, 3600).default(30),
+  },
 } satisfies Record<string, Setting>;
 
 type Table = typeof SETTINGS;
@@ -45,11 +111,14 @@ export type Settings<N extends SettingName> = { readonly [K in N]: Value<K> };
  */
 export function loadSettings<const N extends SettingName>(env: NodeJS.ProcessEnv, names: readonly N[]): Settings<N> {
   const problems: string[] = [];
-  const values = names.map((name) => {
+  const values = names.map((name): [string, unknown] => {
     const { variable, schema, help }: Setting = SETTINGS[name];
     const given = env[variable];
     try {
-      return [name, schema.validateSync(given === undefined || given === '' ? undefined : coerce(schema, given))];
+      const value: unknown = schema.validateSync(
+        given === undefined || given === '' ? undefined : coerce(schema, given),
+      );
+      return [name, value];
     } catch (error) {
       const reason = error instanceof Error ? error.message.replace('this', 'it') : String(error);
       problems.push(`${variable} (${help}): ${reason}`);
@@ -72,9 +141,7 @@ function holds<N extends SettingName>(settings: unknown, names: readonly N[]): s
 
 /** The settings as they may be logged: secrets are shown as set or not. */
 export function redact(settings: Partial<Record<SettingName, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(settings).map(([name, value]) => [name, isSecret(name) ? '[set]' : value]),
-  );
+  return Object.fromEntries(Object.entries(settings).map(([name, value]) => [name, isSecret(name) ? '[set]' : value]));
 }
 
 function isSecret(name: string): boolean {

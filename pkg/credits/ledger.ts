@@ -11,7 +11,10 @@ export async function grant(sql: Sql, accountId: string, amount: number): Promis
     { accountId, amount },
   );
   if (rows.length === 0) throw new Error(`no account is named ${accountId}`);
-  await query(sql, `INSERT INTO ledger_entries (account_id, kind, amount) VALUES (:accountId, 'grant', :amount)`, { accountId, amount });
+  await query(sql, `INSERT INTO ledger_entries (account_id, kind, amount) VALUES (:accountId, 'grant', :amount)`, {
+    accountId,
+    amount,
+  });
 }
 
 export type Ceilings = {
@@ -25,8 +28,7 @@ export type Reservation = { credits: number; captures: number; synchronous: bool
 export type AccountLoad = { balance: number; held: number; queued: number; running: number; syncInFlight: number };
 
 export type Reserved =
-  | { ok: true; load: AccountLoad }
-  | { ok: false; short: 'credits' | 'concurrency' | 'queue'; load: AccountLoad };
+  { ok: true; load: AccountLoad } | { ok: false; short: 'credits' | 'concurrency' | 'queue'; load: AccountLoad };
 
 const LOAD = `balance, held, queued, running, sync_in_flight AS "syncInFlight"`;
 
@@ -37,7 +39,14 @@ const LOAD = `balance, held, queued, running, sync_in_flight AS "syncInFlight"`;
  */
 export async function reserve(sql: Sql, accountId: string, wanted: Reservation): Promise<Reserved> {
   const { credits, captures, synchronous, ceilings } = wanted;
-  const bindings = { accountId, credits, captures, sync: synchronous ? captures : 0, maxQueued: ceilings.queued, maxSync: ceilings.syncInFlight };
+  const bindings = {
+    accountId,
+    credits,
+    captures,
+    sync: synchronous ? captures : 0,
+    maxQueued: ceilings.queued,
+    maxSync: ceilings.syncInFlight,
+  };
   const [reserved] = await query<AccountLoad>(
     sql,
     `UPDATE accounts

@@ -40,7 +40,8 @@ export function createApp(deps: ApiDeps): Express {
     ...regionRoutes(),
     ...healthRoutes(deps),
   ];
-  for (const [path, sharers] of Map.groupBy(routes, (route) => route.path)) mount(app, path, sharers, { deps, routes, authenticate });
+  for (const [path, sharers] of Map.groupBy(routes, (route) => route.path))
+    mount(app, path, sharers, { deps, routes, authenticate });
 
   app.use(() => {
     throw new ServiceError('NOT_FOUND');
@@ -51,7 +52,12 @@ export function createApp(deps: ApiDeps): Express {
 
 type Common = { deps: ApiDeps; routes: readonly Route[]; authenticate: Authenticate };
 
-function mount(app: Express, path: string, sharers: readonly Route[], { deps, routes: all, authenticate }: Common): void {
+function mount(
+  app: Express,
+  path: string,
+  sharers: readonly Route[],
+  { deps, routes: all, authenticate }: Common,
+): void {
   const place = app.route(path);
   for (const route of sharers) {
     if (route.access === 'public') {

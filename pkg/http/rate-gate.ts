@@ -32,7 +32,12 @@ export function createRateGate(deps: { redis: Redis; sql: Sql; clock: Clock }): 
       clearExpiredByTimeout: false,
     });
     // rejectIfRedisNotReady: a command queued for a Redis that is away would only be late.
-    const limiter = new RateLimiterRedis({ ...common, storeClient: deps.redis, insuranceLimiter, rejectIfRedisNotReady: true });
+    const limiter = new RateLimiterRedis({
+      ...common,
+      storeClient: deps.redis,
+      insuranceLimiter,
+      rejectIfRedisNotReady: true,
+    });
     limiters.set(plan.id, limiter);
     return limiter;
   };

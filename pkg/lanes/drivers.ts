@@ -26,7 +26,10 @@ export type Drivers = { of(lane: CaptureLane): Driver; close(): Promise<void> };
 export async function createDrivers(deps: DriversDeps): Promise<Drivers> {
   const pools = new Map<string, BrowserPool>();
   const drivers = new Map<string, Driver>();
-  for (const [executable, lanes] of Map.groupBy(deps.lanes.filter(usesBrowser), (lane) => lane.spec.browser.executable)) {
+  for (const [executable, lanes] of Map.groupBy(
+    deps.lanes.filter(usesBrowser),
+    (lane) => lane.spec.browser.executable,
+  )) {
     pools.set(executable, await openPool(deps, executable, lanes));
   }
   for (const lane of deps.lanes) drivers.set(lane.metadata.name, openDriver(deps, lane, pools));
@@ -49,7 +52,11 @@ function usesBrowser(lane: CaptureLane): boolean {
 
 export type { BrowserPool };
 
-async function openPool(deps: DriversDeps, executable: CaptureLane['spec']['browser']['executable'], lanes: readonly CaptureLane[]): Promise<BrowserPool> {
+async function openPool(
+  deps: DriversDeps,
+  executable: CaptureLane['spec']['browser']['executable'],
+  lanes: readonly CaptureLane[],
+): Promise<BrowserPool> {
   return createBrowserPool({
     executablePath: await locateBrowser({ path: deps.browserExecutable, prefer: executable }),
     concurrency: lanes.reduce((sum, { spec }) => sum + spec.browser.concurrency, 0),
@@ -69,7 +76,11 @@ function strictest(a: Recycle, b: Recycle): Recycle {
   };
 }
 
-function openDriver(deps: DriversDeps, { metadata, spec }: CaptureLane, pools: ReadonlyMap<string, BrowserPool>): Driver {
+function openDriver(
+  deps: DriversDeps,
+  { metadata, spec }: CaptureLane,
+  pools: ReadonlyMap<string, BrowserPool>,
+): Driver {
   const { clock, log } = deps;
   switch (spec.driver) {
     case 'browser': {
@@ -78,7 +89,13 @@ function openDriver(deps: DriversDeps, { metadata, spec }: CaptureLane, pools: R
       return createBrowserDriver({ profile: spec.profile, pool, clock, log });
     }
     case 'model':
-      return createModelDriver({ ...spec.model, providerId: spec.model.providerId, apiKey: readKey(deps.env, spec.model.apiKeyEnv), clock, log });
+      return createModelDriver({
+        ...spec.model,
+        providerId: spec.model.providerId,
+        apiKey: readKey(deps.env, spec.model.apiKeyEnv),
+        clock,
+        log,
+      });
   }
 }
 

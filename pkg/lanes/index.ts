@@ -1,5 +1,13 @@
 export { createDrivers, type Drivers, type DriversDeps } from './drivers.ts';
 export { parseLane, type CaptureLane, type LaneSpec } from './lane.ts';
 export { loadLanes, type LoadOptions } from './load.ts';
-export { createLaneBook, listSurfaces, publishLanes, readLanes, reportLane, type LaneBook, type LaneState } from './registry.ts';
+export {
+  createLaneBook,
+  listSurfaces,
+  publishLanes,
+  readLanes,
+  reportLane,
+  type LaneBook,
+  type LaneState,
+} from './registry.ts';
 export { createRunner, type Runner, type RunnerDeps, type RunnerOptions } from './runner.ts';

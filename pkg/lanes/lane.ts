@@ -28,7 +28,11 @@ const scaling = only({
   stabilizationSeconds: whole(0, 3600).default(60),
   pollSeconds: whole(1, 300).default(5),
   fallback: only({ failureThreshold: whole(1, 100).default(3), replicas: whole(0, 1000).default(1) }),
-}).test('bounds', '${path}.minReplicas must not be above ${path}.maxReplicas', (value) => value.minReplicas <= value.maxReplicas);
+}).test(
+  'bounds',
+  '${path}.minReplicas must not be above ${path}.maxReplicas',
+  (value) => value.minReplicas <= value.maxReplicas,
+);
 
 const browser = only({
   executable: yup.string().oneOf(BROWSERS).default('headless-shell'),
@@ -63,10 +67,16 @@ const pod = only({
 });
 
 const model = only({
-  endpoint: yup.string().test('http-url', '${path} must be an http(s) URL without query, like https://models.example/v1', isHttpBase).required(),
+  endpoint: yup
+    .string()
+    .test('http-url', '${path} must be an http(s) URL without query, like https://models.example/v1', isHttpBase)
+    .required(),
   model: text().required(),
   api: yup.string().oneOf(['chat']).default('chat'),
-  apiKeyEnv: yup.string().matches(ENVIRONMENT_VARIABLE, '${path} must be the name of an environment variable').optional(),
+  apiKeyEnv: yup
+    .string()
+    .matches(ENVIRONMENT_VARIABLE, '${path} must be the name of an environment variable')
+    .optional(),
   providerId: text().optional(),
 });
 
@@ -75,7 +85,12 @@ const document = only({
   kind: yup.string().oneOf([LANE_KIND]).required(),
   // The API server adds fields of its own here, so only the name is ours to judge.
   metadata: yup
-    .object({ name: yup.string().matches(DNS_LABEL, '${path} must be lower-case letters, digits and "-", at most 63').required() })
+    .object({
+      name: yup
+        .string()
+        .matches(DNS_LABEL, '${path} must be lower-case letters, digits and "-", at most 63')
+        .required(),
+    })
     .required(),
   spec: only({
     surface: yup.string().oneOf(SURFACES).required(),
@@ -109,7 +124,8 @@ type CommonSpec = {
 };
 
 /** What a lane is to do, with every default filled in (design, "Custom resources"). */
-export type LaneSpec = CommonSpec & ({ driver: 'browser'; profile: Profile } | { driver: 'model'; model: ModelSection });
+export type LaneSpec = CommonSpec &
+  ({ driver: 'browser'; profile: Profile } | { driver: 'model'; model: ModelSection });
 
 export type CaptureLane = {
   apiVersion: typeof LANE_API_VERSION;
@@ -138,13 +154,19 @@ export function parseLane(value: unknown, path: string): CaptureLane {
     spec: whole,
   });
   if (driver === 'browser') {
-    if (section !== undefined) throw new Error(`${path}: spec.model belongs to driver model; this lane's driver is browser`);
+    if (section !== undefined)
+      throw new Error(`${path}: spec.model belongs to driver model; this lane's driver is browser`);
     if (profile === undefined) throw new Error(`${path}: spec.profile is required with driver browser`);
     return build({ ...shared, driver, profile: parseProfile(profile, `${path}: spec.profile`) });
   }
-  if (profile !== undefined) throw new Error(`${path}: spec.profile belongs to driver browser; this lane's driver is model`);
+  if (profile !== undefined)
+    throw new Error(`${path}: spec.profile belongs to driver browser; this lane's driver is model`);
   if (section === undefined) throw new Error(`${path}: spec.model is required with driver model`);
-  return build({ ...shared, driver, model: { ...section, providerId: section.providerId ?? new URL(section.endpoint).hostname } });
+  return build({
+    ...shared,
+    driver,
+    model: { ...section, providerId: section.providerId ?? new URL(section.endpoint).hostname },
+  });
 }
 
 function validate(value: unknown, path: string): yup.InferType<typeof document> {

@@ -18,7 +18,9 @@ export type LoadOptions = {
 export async function loadLanes(dir: string, options: LoadOptions = {}): Promise<CaptureLane[]> {
   const entries = await readdir(dir, { withFileTypes: true });
   // A mounted ConfigMap shows its files as links, so only folders are left out.
-  const names = entries.filter((entry) => !entry.isDirectory() && entry.name.endsWith('.yaml')).map((entry) => entry.name);
+  const names = entries
+    .filter((entry) => !entry.isDirectory() && entry.name.endsWith('.yaml'))
+    .map((entry) => entry.name);
   const found: { lane: CaptureLane; path: string }[] = [];
   for (const name of names.toSorted()) {
     const path = join(dir, name);

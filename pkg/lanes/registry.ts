@@ -37,10 +37,14 @@ export async function publishLanes(sql: Sql, lanes: readonly CaptureLane[]): Pro
 
 /** Says why the lane of a surface can't work (`DRIVER_UNAVAILABLE`), or that it can again. */
 export async function reportLane(sql: Sql, surface: Surface, unavailableReason: string | null): Promise<void> {
-  await query(sql, 'UPDATE lanes SET unavailable_reason = :unavailableReason, updated_at = now() WHERE surface = :surface', {
-    surface,
-    unavailableReason,
-  });
+  await query(
+    sql,
+    'UPDATE lanes SET unavailable_reason = :unavailableReason, updated_at = now() WHERE surface = :surface',
+    {
+      surface,
+      unavailableReason,
+    },
+  );
 }
 
 export type LaneBook = {

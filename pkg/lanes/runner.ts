@@ -5,7 +5,14 @@ import type { JobWarning, Mention, Surface } from '../contract/index.ts';
 import type { Database } from '../postgres/index.ts';
 import type { Announcement } from '../queue/index.ts';
 import { pause, type Clock } from '../runtime/index.ts';
-import { claimCapture, renewLease, requeueCapture, settleCapture, type Claim, type StoredProof } from '../searches/index.ts';
+import {
+  claimCapture,
+  renewLease,
+  requeueCapture,
+  settleCapture,
+  type Claim,
+  type StoredProof,
+} from '../searches/index.ts';
 import type { CaptureMetrics, Logger } from '../telemetry/index.ts';
 
 export type RunnerDeps = {
@@ -82,7 +89,8 @@ export function createRunner(deps: RunnerDeps, options: RunnerOptions): Runner {
           (ours) => {
             if (!ours) lost.abort();
           },
-          (error: unknown) => deps.log.warn({ err: error, captureId: claim.captureId }, 'Could not look after a cancel'),
+          (error: unknown) =>
+            deps.log.warn({ err: error, captureId: claim.captureId }, 'Could not look after a cancel'),
         );
       }
     },
@@ -126,7 +134,13 @@ async function settle(deps: RunnerDeps, options: RunnerOptions, claim: Claim, re
   const settled = await settleWithPatience(deps, options, { claim, result, proofs, mentions, warnings });
   const detail = 'detail' in result ? result.detail : undefined;
   deps.log.info(
-    { captureId: claim.captureId, attempt: claim.attempts, outcome: result.outcome, detail, settled: Object.keys(settled)[0] },
+    {
+      captureId: claim.captureId,
+      attempt: claim.attempts,
+      outcome: result.outcome,
+      detail,
+      settled: Object.keys(settled)[0],
+    },
     'Captured',
   );
 }

@@ -53,7 +53,6 @@ function openPool(options: DatabaseOptions, onConnect: string[]): Knex {
       application_name: options.applicationName,
       connectionTimeoutMillis: 5_000,
       keepAlive: true,
-      types: { getTypeParser: parserOf },
     },
     // min 0: an idle connection kept for its own sake is the one that a firewall has dropped meanwhile.
     pool: {
@@ -63,6 +62,8 @@ function openPool(options: DatabaseOptions, onConnect: string[]): Knex {
       idleTimeoutMillis: 30_000,
       propagateCreateError: true,
       afterCreate: (connection: pg.Client, done: (error: Error | undefined, connection: pg.Client) => void) => {
+        // 64-bit integers as numbers: ours are counts and credits, far below 2^53.
+        connection.setTypeParser(pg.types.builtins.INT8, Number);
         connection.query(statements.join('; ')).then(
           () => done(undefined, connection),
           (error: unknown) => done(error instanceof Error ? error : new Error(String(error)), connection),
@@ -70,19 +71,6 @@ function openPool(options: DatabaseOptions, onConnect: string[]): Knex {
       },
     },
   });
-}
-
-const INT8 = 20;
-
-/** 64-bit integers as numbers: ours are counts and credits, far below 2^53. Everything else as pg reads it. */
-function parserOf(oid: number, format: string): (value: string) => unknown {
-  const parse: unknown = oid === INT8 ? Number : pg.types.getTypeParser(oid, format === 'binary' ? 'binary' : 'text');
-  if (!isParser(parse)) throw new Error(`pg has no parser for type ${oid}`);
-  return parse;
-}
-
-function isParser(value: unknown): value is (value: string) => unknown {
-  return typeof value === 'function';
 }
 
 /** Runs one statement with named bindings (`:name`) and returns its rows. The caller states the shape it selected. */

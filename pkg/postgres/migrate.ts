@@ -1,7 +1,8 @@
 import knex, { type Knex } from 'knex';
+import { query } from './database.ts';
 import * as foundation from './migrations/0001-foundation.ts';
 
-type Migration = { up(sql: Knex): Promise<void> };
+type Migration = { up: (sql: Knex) => Promise<void> };
 
 /** In order. Names carry no file ending, so that TypeScript and built JavaScript agree on what has run. */
 const MIGRATIONS: readonly { name: string; migration: Migration }[] = [
@@ -28,8 +29,9 @@ export async function migrate(url: string): Promise<{ applied: string[] }> {
       };
       // Ours is the real lock. Knex's own is a row that a killed migrator leaves behind.
       await pool.migrate.forceFreeMigrationsLock(config);
-      const [, applied]: [number, string[]] = await pool.migrate.latest(config);
-      return { applied };
+      const done = await listApplied(pool);
+      await pool.migrate.latest(config);
+      return { applied: (await listApplied(pool)).filter((name) => !done.includes(name)) };
     });
   } finally {
     await pool.destroy();
@@ -46,14 +48,20 @@ function refuseDown(): Promise<void> {
   return Promise.reject(new Error('migrations only go up: write the next one'));
 }
 
-/** Throws unless exactly this program's migrations have run: a process must not meet a schema it does not know. */
-export async function checkSchema(sql: Knex): Promise<void> {
-  const table = await sql.raw<{ rows: { present: boolean }[] }>(
+async function listApplied(sql: Knex): Promise<string[]> {
+  const table = await query<{ present: boolean }>(
+    sql,
     `SELECT to_regclass('schema_migrations') IS NOT NULL AS present`,
   );
-  if (table.rows[0]?.present !== true) throw new Error('The database has no schema. Run the migrate command first.');
-  const done = await sql.raw<{ rows: { name: string }[] }>('SELECT name FROM schema_migrations ORDER BY id');
-  const missing = MIGRATIONS.filter(({ name }) => !done.rows.some((row) => row.name === name));
+  if (table[0]?.present !== true) return [];
+  const rows = await query<{ name: string }>(sql, 'SELECT name FROM schema_migrations ORDER BY id');
+  return rows.map(({ name }) => name);
+}
+
+/** Throws unless every one of this program's migrations has run: a process must not meet a schema it does not know. */
+export async function checkSchema(sql: Knex): Promise<void> {
+  const done = await listApplied(sql);
+  const missing = MIGRATIONS.filter(({ name }) => !done.includes(name));
   if (missing.length > 0) {
     throw new Error(`The schema lacks ${missing.map(({ name }) => name).join(', ')}. Run the migrate command first.`);
   }

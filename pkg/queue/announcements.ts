@@ -80,7 +80,13 @@ export function subscribe(
     async (job) => {
       await take(job.data);
     },
-    { connection: redis, concurrency: options.concurrency, drainDelay: 2, stalledInterval: 15_000, lockDuration: 30_000 },
+    {
+      connection: redis,
+      concurrency: options.concurrency,
+      drainDelay: 2,
+      stalledInterval: 15_000,
+      lockDuration: 30_000,
+    },
   );
   worker.on('error', (error) => options.log.warn({ err: error, surface: options.surface }, 'Worker error'));
   worker.on('failed', (_job, error) => options.log.error({ err: error, surface: options.surface }, 'Taking failed'));

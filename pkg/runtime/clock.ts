@@ -6,7 +6,10 @@ export const systemClock: Clock = { nowMs: () => Date.now() };
 /** Waits, or returns at once when `signal` aborts: the caller looks at the signal. */
 export function pause(durationMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    if (signal?.aborted === true) return resolve();
+    if (signal?.aborted === true) {
+      resolve();
+      return;
+    }
     const end = (): void => {
       clearTimeout(timer);
       signal?.removeEventListener('abort', end);

@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 
-export type CommandOptions = {
+type CommandOptions = {
   cwd?: string;
   env?: NodeJS.ProcessEnv;
   uid?: number;

@@ -1,5 +1,5 @@
 export { pause, systemClock, type Clock } from './clock.ts';
 export { startLoop, type Loop } from './loop.ts';
 export { DeadlineError, runProcess, withDeadline, type Lifetime } from './process.ts';
-export { runCommand, type CommandOptions } from './command.ts';
+export { runCommand } from './command.ts';
 export { ensureProgram, findProgram, type Machine, type Program } from './programs.ts';

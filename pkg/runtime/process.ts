@@ -12,6 +12,8 @@ export type Lifetime = {
 
 export type RunOptions = { log: Logger; releaseTimeoutMs: number };
 
+const SAME_SIGNAL_MS = 500;
+
 /**
  * Runs `start`, waits for SIGTERM or SIGINT (or the parent's end, where there is a parent channel), then releases in
  * reverse order. A second signal exits at once. Exit code 0 after a clean stop, 1 after any error.
@@ -22,8 +24,14 @@ export async function runProcess(options: RunOptions, start: (lifetime: Lifetime
   const releases: { name: string; release: () => Promise<unknown> }[] = [];
   let exitCode = 0;
 
+  let stoppedMs = 0;
   const onSignal = (signal: string): void => {
-    if (stop.signal.aborted) process.exit(1);
+    if (stop.signal.aborted) {
+      // A signal to the whole group reaches us twice when a parent passes it on too: that is still the first one.
+      if (performance.now() - stoppedMs > SAME_SIGNAL_MS) process.exit(1);
+      return;
+    }
+    stoppedMs = performance.now();
     log.info({ signal }, 'Stopping');
     stop.abort();
   };

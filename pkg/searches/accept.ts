@@ -89,7 +89,11 @@ async function acceptDrafts(
     await insertSearches(sql, acceptor.accountId, fresh);
     await insertCaptures(sql, acceptor.accountId, fresh);
   }
-  const replays = await readReplays(sql, acceptor.accountId, drafts.filter((draft) => !fresh.includes(draft)).map(claims.owner));
+  const replays = await readReplays(
+    sql,
+    acceptor.accountId,
+    drafts.filter((draft) => !fresh.includes(draft)).map(claims.owner),
+  );
   const verdicts = drafts.map((draft): Verdict => {
     if (fresh.includes(draft)) return { accepted: describe(draft) };
     if (claims.conflicts(draft)) return { rejected: new ServiceError('IDEMPOTENCY_CONFLICT') };
@@ -112,8 +116,8 @@ function describe({ jobId, plan }: Draft): Accepted {
 
 type KeyClaims = {
   /** The job that the draft's key stands for: its own when it came first, or has no key. */
-  owner(draft: Draft): string;
-  conflicts(draft: Draft): boolean;
+  owner: (draft: Draft) => string;
+  conflicts: (draft: Draft) => boolean;
 };
 
 /**
@@ -171,16 +175,27 @@ async function reserveRoom(sql: Sql, acceptor: Acceptor, fresh: readonly Draft[]
   const credits = fresh.reduce((sum, { plan }) => sum + plan.creditsToCharge, 0);
   const captures = fresh.reduce((sum, { plan }) => sum + plan.children.length, 0);
   const synchronous = fresh.some(({ search }) => search.method === 'sync');
-  const reserved = await reserve(sql, acceptor.accountId, { credits, captures, synchronous, ceilings: acceptor.ceilings });
+  const reserved = await reserve(sql, acceptor.accountId, {
+    credits,
+    captures,
+    synchronous,
+    ceilings: acceptor.ceilings,
+  });
   if (reserved.ok) return reserved.load;
   const { balance, held, queued, syncInFlight } = reserved.load;
   switch (reserved.short) {
     case 'credits':
       throw new ServiceError(SHORTAGES.credits, `This needs ${credits} credits; ${balance - held} are available.`);
     case 'queue':
-      throw new ServiceError(SHORTAGES.queue, `${queued} captures wait; with ${captures} more the ceiling of ${acceptor.ceilings.queued} would be exceeded.`);
+      throw new ServiceError(
+        SHORTAGES.queue,
+        `${queued} captures wait; with ${captures} more the ceiling of ${acceptor.ceilings.queued} would be exceeded.`,
+      );
     case 'concurrency':
-      throw new ServiceError(SHORTAGES.concurrency, `${syncInFlight} synchronous captures are in flight; the ceiling is ${acceptor.ceilings.syncInFlight}.`);
+      throw new ServiceError(
+        SHORTAGES.concurrency,
+        `${syncInFlight} synchronous captures are in flight; the ceiling is ${acceptor.ceilings.syncInFlight}.`,
+      );
   }
 }
 

@@ -16,12 +16,20 @@ const GAVE_UP: Reason = {
  * Ends every child that has not ended, whoever holds it: their fences move, so that a late finish changes nothing.
  * Throws `JOB_NOT_FOUND` for a parent that the account does not have.
  */
-export async function cancelSearch(deps: { db: Database; clock: Clock }, accountId: string, jobId: string): Promise<JobState> {
+export async function cancelSearch(
+  deps: { db: Database; clock: Clock },
+  accountId: string,
+  jobId: string,
+): Promise<JobState> {
   return endOpenChildren(deps, accountId, jobId, CANCELED);
 }
 
 /** The end of a synchronous wait that came before the captures' (design, "Sync, several children"). */
-export async function abandonSearch(deps: { db: Database; clock: Clock }, accountId: string, jobId: string): Promise<JobState> {
+export async function abandonSearch(
+  deps: { db: Database; clock: Clock },
+  accountId: string,
+  jobId: string,
+): Promise<JobState> {
   return endOpenChildren(deps, accountId, jobId, GAVE_UP);
 }
 
@@ -58,10 +66,14 @@ async function endOpenChildren(
 }
 
 async function readState(sql: Sql, accountId: string, jobId: string): Promise<JobState> {
-  const [row] = await query<{ state: JobState }>(sql, 'SELECT state FROM searches WHERE id = :jobId AND account_id = :accountId', {
-    jobId,
-    accountId,
-  });
+  const [row] = await query<{ state: JobState }>(
+    sql,
+    'SELECT state FROM searches WHERE id = :jobId AND account_id = :accountId',
+    {
+      jobId,
+      accountId,
+    },
+  );
   if (row === undefined) throw new ServiceError('JOB_NOT_FOUND');
   return row.state;
 }

@@ -43,7 +43,11 @@ export async function claimCapture(db: Database, announced: Announcement, leaseS
 }
 
 /** Makes the lease last again. False when the capture is no longer ours: canceled, rescued, or ended. */
-export async function renewLease(db: Database, claim: Pick<Claim, 'captureId' | 'fence'>, leaseSeconds: number): Promise<boolean> {
+export async function renewLease(
+  db: Database,
+  claim: Pick<Claim, 'captureId' | 'fence'>,
+  leaseSeconds: number,
+): Promise<boolean> {
   const rows = await query<{ id: string }>(
     db.system,
     `UPDATE captures SET lease_until = now() + make_interval(secs => :leaseSeconds)

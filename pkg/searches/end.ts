@@ -22,7 +22,13 @@ export type Ending = {
   findings: Findings | null;
 };
 
-type EndedRow = EndedCapture & { accountId: string; wasRunning: boolean; synchronous: boolean; method: SearchMethod; regionKey: string };
+type EndedRow = EndedCapture & {
+  accountId: string;
+  wasRunning: boolean;
+  synchronous: boolean;
+  method: SearchMethod;
+  regionKey: string;
+};
 
 /**
  * Ends children of ONE search, in the caller's transaction: their state, the parent's counts, the hold and the charge,
@@ -30,7 +36,12 @@ type EndedRow = EndedCapture & { accountId: string; wasRunning: boolean; synchro
  * it) is left alone and missing from the answer. This is the only way a capture ends; everything that must happen
  * exactly once hangs on its guarded UPDATE. Locks are taken in the order captures, search, account, everywhere.
  */
-export async function endCaptures(sql: Sql, clock: Clock, searchId: string, endings: readonly Ending[]): Promise<Envelope[]> {
+export async function endCaptures(
+  sql: Sql,
+  clock: Clock,
+  searchId: string,
+  endings: readonly Ending[],
+): Promise<Envelope[]> {
   const rows = await endRows(sql, searchId, endings);
   const [first] = rows;
   if (first === undefined) return [];
@@ -38,14 +49,18 @@ export async function endCaptures(sql: Sql, clock: Clock, searchId: string, endi
   await settle(sql, {
     accountId: first.accountId,
     released: sum(rows, ({ price }) => price),
-    charges: rows.filter(({ creditsCharged }) => creditsCharged > 0).map(({ id, creditsCharged }) => ({ captureId: id, amount: creditsCharged })),
+    charges: rows
+      .filter(({ creditsCharged }) => creditsCharged > 0)
+      .map(({ id, creditsCharged }) => ({ captureId: id, amount: creditsCharged })),
     leftQueue: rows.filter(({ wasRunning }) => !wasRunning).length,
     stoppedRunning: rows.filter(({ wasRunning }) => wasRunning).length,
     leftSync: rows.filter(({ synchronous }) => synchronous).length,
   });
   await countUsage(sql, first.accountId, rows);
   const byId = new Map(endings.map((ending) => [ending.captureId, ending]));
-  const envelopes = rows.map((row) => buildEnvelope(row, byId.get(row.id)?.findings ?? null, byId.get(row.id)?.error ?? null));
+  const envelopes = rows.map((row) =>
+    buildEnvelope(row, byId.get(row.id)?.findings ?? null, byId.get(row.id)?.error ?? null),
+  );
   await insertEnvelopes(sql, first.accountId, envelopes);
   if (webhook !== null) await announceByWebhook(sql, clock, first.accountId, webhook, envelopes);
   return envelopes;
@@ -82,7 +97,9 @@ async function endRows(sql: Sql, searchId: string, endings: readonly Ending[]): 
                s.query, s.method`,
     {
       searchId,
-      endings: JSON.stringify(endings.map(({ error, findings: _, ...rest }) => ({ ...rest, code: error?.code, message: error?.error }))),
+      endings: JSON.stringify(
+        endings.map(({ error, findings: _, ...rest }) => ({ ...rest, code: error?.code, message: error?.error })),
+      ),
     },
   );
 }
@@ -110,7 +127,8 @@ async function countEnded(sql: Sql, searchId: string, rows: readonly EndedRow[])
     },
   );
   if (parent === undefined) throw new Error(`the search ${searchId} of an ended capture is gone`);
-  if (parent.state !== 'processing') await query(sql, 'SELECT pg_notify(:channel, :searchId)', { channel: SEARCH_ENDED, searchId });
+  if (parent.state !== 'processing')
+    await query(sql, 'SELECT pg_notify(:channel, :searchId)', { channel: SEARCH_ENDED, searchId });
   return parent.url === null ? null : { url: parent.url, secretCiphertext: parent.secretCiphertext };
 }
 

@@ -1,4 +1,11 @@
-export { acceptSearches, type Accepted, type AcceptDeps, type Acceptor, type NewSearch, type Verdict } from './accept.ts';
+export {
+  acceptSearches,
+  type Accepted,
+  type AcceptDeps,
+  type Acceptor,
+  type NewSearch,
+  type Verdict,
+} from './accept.ts';
 export { abandonSearch, cancelSearch } from './cancel.ts';
 export { claimCapture, renewLease, requeueCapture, type Claim } from './claim.ts';
 export { SEARCH_CANCELED, SEARCH_ENDED } from './end.ts';

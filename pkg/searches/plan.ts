@@ -20,7 +20,9 @@ export function planSearch(
 ): SearchPlan {
   const regions: readonly (Region | null)[] = request.regions.length === 0 ? [null] : request.regions;
   const children = request.surfaces
-    .flatMap((surface) => regions.map((region) => ({ surface, region, regionKey: regionKey(region), price: priceOf(surface) })))
+    .flatMap((surface) =>
+      regions.map((region) => ({ surface, region, regionKey: regionKey(region), price: priceOf(surface) })),
+    )
     .map((child, position) => ({ ...child, position, id: childId(jobId, child.surface, child.regionKey) }));
   return { children, creditsToCharge: children.reduce((sum, { price }) => sum + price, 0) };
 }

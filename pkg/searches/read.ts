@@ -1,4 +1,11 @@
-import { isTerminal, ServiceError, type CaptureState, type Envelope, type JobState, type Surface } from '../contract/index.ts';
+import {
+  isTerminal,
+  ServiceError,
+  type CaptureState,
+  type Envelope,
+  type JobState,
+  type Surface,
+} from '../contract/index.ts';
 import { query, type Database, type Sql } from '../postgres/index.ts';
 
 export type ChildSummary = { id: string; surface: Surface; region: string; status: CaptureState };
@@ -38,7 +45,12 @@ export async function readParent(db: Database, accountId: string, jobId: string)
 /** A child: its envelope once it has ended, before that only its state. */
 export type ChildView = { ended: Envelope; proofKey: string | null } | { open: { id: string; status: CaptureState } };
 
-export async function readChild(db: Database, accountId: string, captureId: string, withProof: boolean): Promise<ChildView> {
+export async function readChild(
+  db: Database,
+  accountId: string,
+  captureId: string,
+  withProof: boolean,
+): Promise<ChildView> {
   return db.asTenant(accountId, async (sql) => {
     const [row] = await query<{ status: CaptureState; envelope: Envelope | null }>(
       sql,
@@ -55,7 +67,11 @@ export async function readChild(db: Database, accountId: string, captureId: stri
 }
 
 /** Every ended child of a search in fan-out order, with the key of its proof page where there is one. */
-export async function readEnvelopes(db: Database, accountId: string, jobId: string): Promise<{ envelope: Envelope; proofKey: string | null }[]> {
+export async function readEnvelopes(
+  db: Database,
+  accountId: string,
+  jobId: string,
+): Promise<{ envelope: Envelope; proofKey: string | null }[]> {
   return db.asTenant(accountId, async (sql) => {
     const rows = await query<{ id: string; envelope: Envelope }>(
       sql,
@@ -63,7 +79,11 @@ export async function readEnvelopes(db: Database, accountId: string, jobId: stri
        WHERE c.search_id = :jobId AND c.account_id = :accountId ORDER BY c.position`,
       { jobId, accountId },
     );
-    const proofs = await readProofKeys(sql, accountId, rows.map(({ id }) => id));
+    const proofs = await readProofKeys(
+      sql,
+      accountId,
+      rows.map(({ id }) => id),
+    );
     return rows.map(({ id, envelope }) => ({ envelope, proofKey: proofs.get(id) ?? null }));
   });
 }
@@ -81,7 +101,11 @@ async function readProofKeys(sql: Sql, accountId: string, captureIds: readonly s
 /** The parent's state alone; null when the account has no such job. */
 export async function readJobState(db: Database, accountId: string, jobId: string): Promise<JobState | null> {
   return db.asTenant(accountId, async (sql) => {
-    const [row] = await query<{ state: JobState }>(sql, 'SELECT state FROM searches WHERE id = :jobId AND account_id = :accountId', { jobId, accountId });
+    const [row] = await query<{ state: JobState }>(
+      sql,
+      'SELECT state FROM searches WHERE id = :jobId AND account_id = :accountId',
+      { jobId, accountId },
+    );
     return row?.state ?? null;
   });
 }

@@ -87,7 +87,11 @@ function describeFindings({ result, mentions, warnings }: Settlement, completed:
 }
 
 /** A surface that has nothing is a result too, and says so (spec 1). */
-function absence(effectiveRegion: Partial<Region> | null, mentions: Findings['evidence']['mentions'], warnings: readonly JobWarning[]): Findings {
+function absence(
+  effectiveRegion: Partial<Region> | null,
+  mentions: Findings['evidence']['mentions'],
+  warnings: readonly JobWarning[],
+): Findings {
   return {
     surfacePresent: false,
     answer: { text: '', markdown: '', blocks: [] },

@@ -1,4 +1,12 @@
-import { ERRORS, fingerprint, parseSearchBody, ServiceError, type SearchMethod, type SearchRequest, type Surface } from '../contract/index.ts';
+import {
+  ERRORS,
+  fingerprint,
+  parseSearchBody,
+  ServiceError,
+  type SearchMethod,
+  type SearchRequest,
+  type Surface,
+} from '../contract/index.ts';
 import { readLoad, type AccountLoad } from '../credits/index.ts';
 import type { Keyring } from '../config/index.ts';
 import type { Announcement, Announcer } from '../queue/index.ts';
@@ -51,7 +59,8 @@ export async function submitBatch(
   const prepared: (NewSearch | ServiceError)[] = [];
   for (const [index, item] of items.entries()) prepared.push(await prepareItem(deps, submitter, item, index));
   const searches = prepared.filter((search): search is NewSearch => !(search instanceof ServiceError));
-  const outcome = searches.length === 0 ? { verdicts: [], load: null } : await acceptSearches(deps, submitter, searches);
+  const outcome =
+    searches.length === 0 ? { verdicts: [], load: null } : await acceptSearches(deps, submitter, searches);
   const verdicts = outcome.verdicts.values();
   const merged = prepared.map((search): BatchVerdict => {
     if (search instanceof ServiceError) return { rejected: search };
@@ -59,12 +68,21 @@ export async function submitBatch(
     if (verdict === undefined) throw new Error('every accepted item has a verdict');
     return verdict;
   });
-  await announce(deps, merged.flatMap((verdict) => ('accepted' in verdict ? verdict.accepted.announcements : [])));
-  const load = outcome.load ?? (await deps.db.asTenant(submitter.accountId, (sql) => readLoad(sql, submitter.accountId)));
+  await announce(
+    deps,
+    merged.flatMap((verdict) => ('accepted' in verdict ? verdict.accepted.announcements : [])),
+  );
+  const load =
+    outcome.load ?? (await deps.db.asTenant(submitter.accountId, (sql) => readLoad(sql, submitter.accountId)));
   return { verdicts: merged, load };
 }
 
-async function prepareItem(deps: SubmitDeps, submitter: Submitter, item: unknown, index: number): Promise<NewSearch | ServiceError> {
+async function prepareItem(
+  deps: SubmitDeps,
+  submitter: Submitter,
+  item: unknown,
+  index: number,
+): Promise<NewSearch | ServiceError> {
   try {
     const request = parseSearchBody(item, { path: `items[${index}]` });
     return await prepareSearch(deps, submitter, { request, method: 'batch', waitSeconds: 0 });
@@ -76,14 +94,19 @@ async function prepareItem(deps: SubmitDeps, submitter: Submitter, item: unknown
 }
 
 /** The checks that need more than the body: is the surface live, may the webhook go there, can it be signed? */
-async function prepareSearch(deps: SubmitDeps, submitter: Submitter, { request, method, waitSeconds }: Submission): Promise<NewSearch> {
+async function prepareSearch(
+  deps: SubmitDeps,
+  submitter: Submitter,
+  { request, method, waitSeconds }: Submission,
+): Promise<NewSearch> {
   const lanes = await deps.lanes();
   for (const surface of request.surfaces) requireLane(surface, lanes.get(surface), method);
   const { webhook, idempotencyKey } = request;
   if (webhook !== null) {
     await requireDestination(deps.guard, webhook.url, 'webhook.url');
     // Looked up now, because a delivery that can't be signed later would be a promise broken in silence (spec 6.6).
-    if (webhook.secret === null) await resolveSigningSecret(deps.db.system, { accountId: submitter.accountId, keyring: deps.keyring });
+    if (webhook.secret === null)
+      await resolveSigningSecret(deps.db.system, { accountId: submitter.accountId, keyring: deps.keyring });
   }
   return {
     query: request.query,
@@ -91,7 +114,10 @@ async function prepareSearch(deps: SubmitDeps, submitter: Submitter, { request, 
     regions: request.regions,
     extract: request.extract,
     wantsHtml: request.include.html,
-    webhook: webhook === null ? null : { url: webhook.url, sealSecret: sealerOf(deps.keyring, submitter.accountId, webhook.secret) },
+    webhook:
+      webhook === null
+        ? null
+        : { url: webhook.url, sealSecret: sealerOf(deps.keyring, submitter.accountId, webhook.secret) },
     idempotency: idempotencyKey === null ? null : { key: idempotencyKey, fingerprint: fingerprint(request) },
     method,
     queueSeconds: (surface) => (method === 'sync' ? waitSeconds : (lanes.get(surface)?.queueSeconds ?? waitSeconds)),
@@ -100,7 +126,10 @@ async function prepareSearch(deps: SubmitDeps, submitter: Submitter, { request, 
 
 function requireLane(surface: Surface, lane: LaneFacts | undefined, method: SearchMethod): void {
   if (lane?.live !== true) {
-    throw new ServiceError('UNSUPPORTED_METHOD_FOR_SURFACE', `${surface} has no live capture path. GET /v1/surfaces tells which have.`);
+    throw new ServiceError(
+      'UNSUPPORTED_METHOD_FOR_SURFACE',
+      `${surface} has no live capture path. GET /v1/surfaces tells which have.`,
+    );
   }
   // An asynchronous search may wait for the lane to recover; a synchronous one would only wait for nothing.
   if (method === 'sync' && lane.unavailableReason !== null) {

@@ -43,7 +43,9 @@ export async function expireDue(deps: { db: Database; clock: Clock }): Promise<n
   let ended = 0;
   for (const capture of due) {
     // One transaction each: a sweep over many accounts never holds the rows of two.
-    const envelopes = await deps.db.inTransaction((sql) => endCaptures(sql, deps.clock, capture.searchId, [expired(capture)]));
+    const envelopes = await deps.db.inTransaction((sql) =>
+      endCaptures(sql, deps.clock, capture.searchId, [expired(capture)]),
+    );
     ended += envelopes.length;
   }
   return ended;
@@ -78,7 +80,12 @@ export async function rescueLost(deps: { db: Database; clock: Clock }, queueSeco
   return rescued;
 }
 
-async function rescue(sql: Sql, clock: Clock, { id, searchId, fence, attempts }: Due, queueSeconds: number): Promise<boolean> {
+async function rescue(
+  sql: Sql,
+  clock: Clock,
+  { id, searchId, fence, attempts }: Due,
+  queueSeconds: number,
+): Promise<boolean> {
   // Looked at again under the lock: a lane that was only late has renewed meanwhile, and keeps its capture.
   const still = await query<{ id: string }>(
     sql,

@@ -45,7 +45,7 @@ function nextNudge(
   waiting: Map<string, Set<() => void>>,
   jobId: string,
   deadline: AbortSignal,
-): { came: Promise<void>; arm(): void; cancel(): void } {
+): { came: Promise<void>; arm: () => void; cancel: () => void } {
   const nudges = waiting.get(jobId) ?? new Set();
   waiting.set(jobId, nudges);
   let timer: NodeJS.Timeout | undefined;

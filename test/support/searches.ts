@@ -27,7 +27,9 @@ export function acceptorOf(accountId: string, ceilings = WIDE): Acceptor {
 
 /** Accepts one search at five credits a child, or throws why not. */
 export async function accept(db: Database, accountId: string, changes: Partial<NewSearch> = {}): Promise<Accepted> {
-  const { verdicts } = await acceptSearches({ db, clock: systemClock, priceOf: () => 5 }, acceptorOf(accountId), [newSearch(changes)]);
+  const { verdicts } = await acceptSearches({ db, clock: systemClock, priceOf: () => 5 }, acceptorOf(accountId), [
+    newSearch(changes),
+  ]);
   const [verdict] = verdicts;
   if (verdict === undefined) throw new Error('no verdict');
   if ('rejected' in verdict) throw verdict.rejected;

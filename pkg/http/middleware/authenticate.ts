@@ -35,7 +35,8 @@ type ScopedRoute = Exclude<Route, { access: 'public' }>;
 export function requireCaller(authenticate: Authenticate, route: ScopedRoute, routes: readonly Route[]): Middleware {
   return async (request, response, next) => {
     const authorization = request.get('authorization');
-    if (authorization === undefined && route.missingAuthorization !== undefined) throw new ServiceError(route.missingAuthorization);
+    if (authorization === undefined && route.missingAuthorization !== undefined)
+      throw new ServiceError(route.missingAuthorization);
     const caller = await authenticate(authorization);
     if (!caller.scopes.includes(route.access)) throw forbid(caller, routes);
     response.locals['caller'] = caller;
@@ -47,5 +48,8 @@ function forbid(caller: Caller, routes: readonly Route[]): ServiceError {
   const allowed = routes
     .filter((route) => route.access === 'public' || caller.scopes.includes(route.access))
     .map(({ method, path }) => `${method.toUpperCase()} ${path.replace(/:(\w+)/g, '{$1}')}`);
-  return new ServiceError('SCOPE_FORBIDDEN', `This key is not scoped for this method. It may call: ${allowed.join(', ')}.`);
+  return new ServiceError(
+    'SCOPE_FORBIDDEN',
+    `This key is not scoped for this method. It may call: ${allowed.join(', ')}.`,
+  );
 }

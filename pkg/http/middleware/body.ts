@@ -7,15 +7,16 @@ const MAX_DEPTH = 32;
 
 /** Reads a JSON body into `response.locals.body`. Anything else is `VALIDATION_FAILED`, as design's routing order says. */
 export function readJson(limitBytes: number): Middleware[] {
-  const readBytes = express.raw({ type: () => true, limit: limitBytes });
   return [
     (request, response, next) => {
       if (request.is('application/json') === false) {
         next(refuse('the body must be sent with content type application/json'));
         return;
       }
-      readBytes(request, response, (error?: unknown) => next(error === undefined ? undefined : describe(error, limitBytes)));
+      next();
     },
+    // Bytes, whatever their type: what they must be is checked above and below, with our own words.
+    express.raw({ type: () => true, limit: limitBytes }),
     (request, response, next) => {
       const bytes: unknown = request.body;
       response.locals['body'] = parse(Buffer.isBuffer(bytes) ? bytes : Buffer.alloc(0));
@@ -40,10 +41,12 @@ function parse(bytes: Buffer): unknown {
   }
 }
 
-function describe(error: unknown, limitBytes: number): ServiceError {
-  const type = typeof error === 'object' && error !== null && 'type' in error ? error.type : undefined;
-  if (type === 'entity.too.large') return refuse(`the body must be at most ${limitBytes / 1024 / 1024} MiB`);
-  return refuse(`the body can't be read: ${error instanceof Error ? error.message : String(error)}`);
+/** The refusal of a body that could not be read; null when the error is not of reading a body. */
+export function describeReadFailure(error: unknown): ServiceError | null {
+  if (!(error instanceof Error) || !('type' in error) || typeof error.type !== 'string') return null;
+  if (error.type !== 'entity.too.large') return refuse(`the body can't be read: ${error.message}`);
+  const limit = 'limit' in error && typeof error.limit === 'number' ? error.limit : 0;
+  return refuse(`the body must be at most ${limit / 1024 / 1024} MiB`);
 }
 
 function refuse(message: string): ServiceError {

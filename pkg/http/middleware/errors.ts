@@ -1,5 +1,6 @@
 import type { ErrorRequestHandler, Response } from 'express';
 import { ServiceError, type ErrorBody } from '../../contract/index.ts';
+import { describeReadFailure } from './body.ts';
 import type { Logger } from '../../telemetry/index.ts';
 
 /** The one place where an error becomes a response: the flat body of spec 7, whatever was thrown. */
@@ -7,10 +8,14 @@ export function answerErrors(options: { log: Logger; publicBaseUrl: string }): E
   return (error: unknown, request, response, next) => {
     const known = translate(error);
     if (known.status >= 500) {
-      options.log.error({ err: error, method: request.method, path: request.path, requestId: response.get('X-Request-Id') }, 'Request failed');
+      options.log.error(
+        { err: error, method: request.method, path: request.path, requestId: response.get('X-Request-Id') },
+        'Request failed',
+      );
     }
-    if (response.headersSent) return next(error);
-    sendError(response, known, options.publicBaseUrl);
+    // Half a response can't become an error: the connection is cut instead.
+    if (response.headersSent) next(error);
+    else sendError(response, known, options.publicBaseUrl);
   };
 }
 
@@ -29,6 +34,8 @@ export function sendError(response: Response, error: ServiceError, publicBaseUrl
 
 function translate(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
+  const unread = describeReadFailure(error);
+  if (unread !== null) return unread;
   // A path that can't be decoded names nothing.
   if (error instanceof URIError) return new ServiceError('NOT_FOUND');
   return new ServiceError('INTERNAL_ERROR', undefined, { cause: error });

@@ -6,14 +6,22 @@ import type { ApiDeps } from '../context.ts';
 import type { RateState } from '../rate-gate.ts';
 
 /** Counts a submit before its body is read: whatever its outcome, it counts (design, "Gates"). */
-export async function passRateGate({ rateGate, plans, clock }: ApiDeps, caller: Caller, response: Response): Promise<void> {
+export async function passRateGate(
+  { rateGate, plans, clock }: ApiDeps,
+  caller: Caller,
+  response: Response,
+): Promise<void> {
   const { passed, state } = await rateGate.pass(caller.accountId, plans.get(caller.plan));
   showRate(response, state);
   if (passed) return;
   const waitSeconds = Math.max(1, Math.ceil((state.resetAtMs - clock.nowMs()) / 1000));
-  throw new ServiceError('RATE_LIMIT_EXCEEDED', `The plan allows ${state.limit} submits a minute. Try again in ${waitSeconds} s.`, {
-    headers: { 'Retry-After': String(waitSeconds) },
-  });
+  throw new ServiceError(
+    'RATE_LIMIT_EXCEEDED',
+    `The plan allows ${state.limit} submits a minute. Try again in ${waitSeconds} s.`,
+    {
+      headers: { 'Retry-After': String(waitSeconds) },
+    },
+  );
 }
 
 function showRate(response: Response, { limit, remaining, resetAtMs }: RateState): void {
@@ -25,7 +33,11 @@ function showRate(response: Response, { limit, remaining, resetAtMs }: RateState
 }
 
 /** `Running` counts synchronous captures in flight, `Queued` all that wait (design, "Gates"). */
-export function showConcurrency(response: Response, limit: number, load: Pick<AccountLoad, 'syncInFlight' | 'queued'>): void {
+export function showConcurrency(
+  response: Response,
+  limit: number,
+  load: Pick<AccountLoad, 'syncInFlight' | 'queued'>,
+): void {
   response.set({
     'X-Concurrency-Limit': String(limit),
     'X-Concurrency-Running': String(load.syncInFlight),
@@ -34,7 +46,12 @@ export function showConcurrency(response: Response, limit: number, load: Pick<Ac
 }
 
 /** For metered keys: what this call charged, and what is left to spend. */
-export function showCredits(response: Response, caller: Caller, charged: number, load: Pick<AccountLoad, 'balance' | 'held'>): void {
+export function showCredits(
+  response: Response,
+  caller: Caller,
+  charged: number,
+  load: Pick<AccountLoad, 'balance' | 'held'>,
+): void {
   if (caller.mode === 'internal') return;
   response.set({ 'X-Credits-Charged': String(charged), 'X-Credits-Remaining': String(load.balance - load.held) });
 }

@@ -39,7 +39,9 @@ export function accountRoutes(deps: ApiDeps): Route[] {
       access: 'webhooks:read',
       missingAuthorization: 'AUTH_MISSING',
       handle: async ({ response, owner }) => {
-        const secrets = await deps.db.asTenant(owner.accountId, (sql) => listSecrets(sql, { accountId: owner.accountId }));
+        const secrets = await deps.db.asTenant(owner.accountId, (sql) =>
+          listSecrets(sql, { accountId: owner.accountId }),
+        );
         sendJson(response, owner, { secrets });
       },
     },

@@ -23,8 +23,11 @@ export function artifactRoutes(deps: ApiDeps): Route[] {
       access: 'artifacts:read',
       handle: async ({ request, response, owner }) => {
         const ifNoneMatch = request.get('if-none-match');
-        const found = await readArtifact({ db: deps.db, store: deps.artifacts }, owner.accountId, readKey(request), (sha256) =>
-          matches(ifNoneMatch, sha256),
+        const found = await readArtifact(
+          { db: deps.db, store: deps.artifacts },
+          owner.accountId,
+          readKey(request),
+          (sha256) => matches(ifNoneMatch, sha256),
         );
         if (owner.override) response.set('X-Service-Owner', owner.accountId);
         response.set({ ...HEADERS, ETag: `"${found.sha256}"` });
@@ -32,7 +35,10 @@ export function artifactRoutes(deps: ApiDeps): Route[] {
           response.status(304).end();
           return;
         }
-        response.set('Content-Type', found.contentType).set('Content-Disposition', 'inline').end(Buffer.from(found.bytes));
+        response
+          .set('Content-Type', found.contentType)
+          .set('Content-Disposition', 'inline')
+          .end(Buffer.from(found.bytes));
       },
     },
   ];

@@ -13,7 +13,8 @@ type Bindings = { artifacts: boolean; edgeCache: boolean; database: boolean };
 export function healthRoutes(deps: ApiDeps): Route[] {
   let deep: { bindings: Promise<Bindings>; atMs: number } | null = null;
   const probeDeep = (): Promise<Bindings> => {
-    if (deep === null || deps.clock.nowMs() - deep.atMs > DEEP_CACHE_MS) deep = { bindings: probe(deps), atMs: deps.clock.nowMs() };
+    if (deep === null || deps.clock.nowMs() - deep.atMs > DEEP_CACHE_MS)
+      deep = { bindings: probe(deps), atMs: deps.clock.nowMs() };
     return deep.bindings;
   };
   return [
@@ -26,7 +27,9 @@ export function healthRoutes(deps: ApiDeps): Route[] {
         const present: Bindings = { artifacts: true, edgeCache: true, database: true };
         const bindings = parseHealthQuery(request.query).deep ? await probeDeep() : present;
         const ok = Object.values(bindings).every(Boolean);
-        response.status(ok ? 200 : 503).json({ status: ok ? 'ok' : 'degraded', schemaVersion: SCHEMA_VERSION, bindings });
+        response
+          .status(ok ? 200 : 503)
+          .json({ status: ok ? 'ok' : 'degraded', schemaVersion: SCHEMA_VERSION, bindings });
       },
     },
   ];

@@ -20,7 +20,13 @@ export function jobRoutes(deps: ApiDeps): Route[] {
       handle: async ({ request, response, owner }) => {
         const { limit, state, surface, cursor } = parseJobListQuery(request.query);
         // One more than asked tells whether there is a next page.
-        const items = await listJobs(deps.db, { accountId: owner.accountId, limit: limit + 1, state, surface, after: cursor });
+        const items = await listJobs(deps.db, {
+          accountId: owner.accountId,
+          limit: limit + 1,
+          state,
+          surface,
+          after: cursor,
+        });
         const page = items.slice(0, limit);
         const last = items.length > limit ? page.at(-1) : undefined;
         const nextCursor = last === undefined ? null : encodeCursor({ createdAt: last.createdAt, id: last.id });

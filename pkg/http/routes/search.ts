@@ -12,7 +12,14 @@ import {
   type Surface,
 } from '../../contract/index.ts';
 import { readLoad } from '../../credits/index.ts';
-import { abandonSearch, chooseMethod, readEnvelopes, readJobState, submitSearch, type Accepted } from '../../searches/index.ts';
+import {
+  abandonSearch,
+  chooseMethod,
+  readEnvelopes,
+  readJobState,
+  submitSearch,
+  type Accepted,
+} from '../../searches/index.ts';
 import type { ApiDeps, Exchange, Route } from '../context.ts';
 import { showConcurrency, showCredits } from '../middleware/gates.ts';
 import { sendJson, type Owner } from '../owner.ts';
@@ -24,7 +31,11 @@ const BODY_LIMIT_BYTES = 2 * 1024 * 1024;
 export function searchRoutes(deps: ApiDeps): Route[] {
   const common = { method: 'post', access: 'search:write', submit: true, bodyLimitBytes: BODY_LIMIT_BYTES } as const;
   return [
-    { ...common, path: '/v1/search', handle: (submit: Submit) => withLoadShown(deps, submit, () => search(deps, submit, null)) },
+    {
+      ...common,
+      path: '/v1/search',
+      handle: (submit: Submit) => withLoadShown(deps, submit, () => search(deps, submit, null)),
+    },
     {
       ...common,
       path: '/v1/search/:surface',
@@ -38,11 +49,18 @@ type Submit = Exchange & { caller: Caller; owner: Owner };
 function readSurface(request: Request): Surface {
   const surface = request.params['surface'];
   if (isSurface(surface)) return surface;
-  throw new ServiceError('UNSUPPORTED_SURFACE', `${String(surface)} is not a surface; the surfaces are ${SURFACES.join(', ')}.`);
+  throw new ServiceError(
+    'UNSUPPORTED_SURFACE',
+    `${String(surface)} is not a surface; the surfaces are ${SURFACES.join(', ')}.`,
+  );
 }
 
 /** Submit responses tell the account's load, refusals included (spec 4.1). */
-export async function withLoadShown(deps: ApiDeps, { response, caller, owner }: Submit, work: () => Promise<void>): Promise<void> {
+export async function withLoadShown(
+  deps: ApiDeps,
+  { response, caller, owner }: Submit,
+  work: () => Promise<void>,
+): Promise<void> {
   try {
     await work();
   } catch (error) {
@@ -51,7 +69,13 @@ export async function withLoadShown(deps: ApiDeps, { response, caller, owner }: 
   }
 }
 
-async function showLoad(deps: ApiDeps, response: Response, caller: Caller, { accountId }: Owner, charged?: number): Promise<void> {
+async function showLoad(
+  deps: ApiDeps,
+  response: Response,
+  caller: Caller,
+  { accountId }: Owner,
+  charged?: number,
+): Promise<void> {
   const load = await deps.db.asTenant(accountId, (sql) => readLoad(sql, accountId));
   showConcurrency(response, deps.plans.get(caller.plan).syncInFlight, load);
   if (charged !== undefined) showCredits(response, caller, charged, load);
@@ -72,7 +96,11 @@ async function search(deps: ApiDeps, submit: Submit, alias: Surface | null): Pro
   const waitSeconds = preferred ?? deps.syncWaitSeconds;
   const startedMs = deps.clock.nowMs();
   const submitDeps = { ...deps, lanes: () => deps.laneBook.read() };
-  const { accepted, load } = await submitSearch(submitDeps, submitterOf(deps, caller, owner), { request: parsed, method, waitSeconds });
+  const { accepted, load } = await submitSearch(submitDeps, submitterOf(deps, caller, owner), {
+    request: parsed,
+    method,
+    waitSeconds,
+  });
 
   response.set('Location', `/v1/jobs/${accepted.jobId}`);
   // A replay is answered as it was accepted, also when the original ran synchronously (design, "Idempotency").
@@ -117,10 +145,14 @@ async function answerEnded(
   const ended = await readEnvelopes(deps.db, accountId, jobId);
   // Looked at after abandoning: what finished in the last moment was charged, and is answered.
   if (!inTime && ended.some(({ envelope }) => envelope.job.status === 'canceled')) {
-    throw new ServiceError('SURFACE_TIMEOUT', 'The capture did not finish within the wait. It was stopped and is not charged.');
+    throw new ServiceError(
+      'SURFACE_TIMEOUT',
+      'The capture did not finish within the wait. It was stopped and is not charged.',
+    );
   }
   const [only] = ended;
-  if (only === undefined || ended.length !== children.length) throw new Error(`${jobId} is terminal but has ${ended.length} results`);
+  if (only === undefined || ended.length !== children.length)
+    throw new Error(`${jobId} is terminal but has ${ended.length} results`);
   if (children.length === 1) throwIfFailed(only.envelope);
 
   const status = await readJobState(deps.db, accountId, jobId);

@@ -1,0 +1,17 @@
+import { startTestServers } from '../support/servers.ts';
+import { benchCapture } from './capture.ts';
+import { benchSubmit } from './submit.ts';
+import { printTable } from './table.ts';
+
+const only = process.argv[2];
+const servers = await startTestServers();
+process.env['TEST_DATABASE_URL'] = servers.postgres.url;
+process.env['TEST_REDIS_URL'] = servers.redis.url;
+process.env['TEST_REDIS_PROGRAM'] = servers.redisProgram;
+try {
+  if (only === undefined || only === 'capture') printTable(await benchCapture());
+  if (only === undefined || only === 'submit') printTable(await benchSubmit());
+} finally {
+  await servers.stop();
+}
+process.exit(0);

@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import express from 'express';
+import { createServer } from 'node:http';
+import { openDatabase, query, type Database } from '../../pkg/postgres/index.ts';
+import { closeServer, portOf, startListening } from '../../pkg/telemetry/index.ts';
+import { openAccount, openKey } from '../support/accounts.ts';
+import { startService } from '../support/service.ts';
+import { percentile, type Row } from './table.ts';
+
+const SECONDS = 8;
+const CLIENTS = 16;
+const BODY = { query: 'which bicycle is best?', surfaces: ['engine_news'] };
+
+/**
+ * Submits and reads over HTTP against a bare Express handler in a process of the same kind that does the least possible
+ * durable work: one transaction with one insert each into a parent and a child table, on the same Postgres.
+ */
+export async function benchSubmit(): Promise<Row[]> {
+  const service = await startService({ credits: 100_000_000, plan: 'internal', env: { DATABASE_POOL_SIZE: '10' } });
+  try {
+    await service.lane.stop();
+    const accounts = await Promise.all(
+      Array.from({ length: CLIENTS }, () =>
+        openAccount(service.database.db, { credits: 10_000_000, plan: 'internal' }),
+      ),
+    );
+    const keys = await Promise.all(accounts.map((id) => openKey(service.database.db, id, 'internal')));
+    const keyOf = (client: number) => keys[client % keys.length]?.key ?? '';
+    const db = openDatabase({ url: service.database.url, poolSize: 10, applicationName: 'bare' });
+    const bare = await startBare(db);
+    try {
+      const url = service.api.url;
+      const post = (base: string, path: string, body: unknown, client: number) => call(base, path, keyOf(client), body);
+      await load(1, (client) => post(url, '/v1/search?mode=async', BODY, client));
+      await load(1, (client) => post(bare.url, '/', BODY, client));
+      const ours = await load(SECONDS, (client) => post(url, '/v1/search?mode=async', BODY, client));
+      const theirs = await load(SECONDS, (client) => post(bare.url, '/', BODY, client));
+      const batch = await load(
+        SECONDS,
+        (client) => post(url, '/v1/search/batch', { items: Array(500).fill(BODY) }, client),
+        2,
+      );
+
+      const [row] = await query<{ id: string; accountId: string }>(
+        service.database.db.system,
+        `SELECT id, account_id AS "accountId" FROM captures LIMIT 1`,
+      );
+      const reader = await openKey(service.database.db, row?.accountId ?? '', 'internal');
+      const read = await load(4, () => call(url, `/v1/jobs/${row?.id ?? ''}`, reader.key));
+      const bareRead = await load(4, () => call(bare.url, `/${row?.id ?? ''}`, ''));
+      return [
+        {
+          name: 'async submits per second, ours / bare insert handler',
+          ours: ours.perSecond,
+          bare: theirs.perSecond,
+          unit: '/s',
+          atLeast: 0.5,
+        },
+        {
+          name: 'batch items per second / single submits per second',
+          ours: batch.perSecond * 500,
+          bare: ours.perSecond,
+          unit: '/s',
+          atLeast: 10,
+        },
+        {
+          name: 'p99 of GET child, ours / bare primary-key read',
+          ours: percentile(read.timesMs, 99),
+          bare: percentile(bareRead.timesMs, 99),
+          unit: 'ms',
+          atMost: 2,
+        },
+      ];
+    } finally {
+      await bare.close();
+      await db.close();
+    }
+  } finally {
+    await service.close();
+  }
+}
+
+async function startBare(db: Database): Promise<{ url: string; close(): Promise<void> }> {
+  await db.system.raw(
+    'CREATE TABLE bare_parents (id text PRIMARY KEY, body jsonb); CREATE TABLE bare_children (id text PRIMARY KEY, parent text)',
+  );
+  const app = express();
+  app.post('/', express.json(), async (request, response) => {
+    const id = randomUUID();
+    await db.inTransaction(async (sql) => {
+      await query(sql, 'INSERT INTO bare_parents VALUES (:id, :body)', { id, body: JSON.stringify(request.body) });
+      await query(sql, 'INSERT INTO bare_children VALUES (:child, :id)', { child: `${id}.1`, id });
+    });
+    response.status(202).json({ id });
+  });
+  app.get('/:id', async (request, response) => {
+    const rows = await query(db.system, 'SELECT * FROM captures WHERE id = :id', { id: request.params.id });
+    response.json(rows[0]);
+  });
+  const server = createServer(app);
+  await startListening(server, '127.0.0.1', 0);
+  return { url: `http://127.0.0.1:${portOf(server)}`, close: () => closeServer(server, 100) };
+}
+
+async function call(base: string, path: string, key: string, body?: unknown): Promise<void> {
+  const response = await fetch(`${base}${path}`, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    signal: AbortSignal.timeout(30_000),
+  });
+  const text = await response.text();
+  if (!response.ok) throw new Error(`${path} answered ${response.status}: ${text.slice(0, 200)}`);
+}
+
+async function load(
+  seconds: number,
+  work: (client: number) => Promise<void>,
+  clients = CLIENTS,
+): Promise<{ perSecond: number; timesMs: number[] }> {
+  const timesMs: number[] = [];
+  const startMs = performance.now();
+  const untilMs = startMs + seconds * 1000;
+  const run = async (client: number): Promise<void> => {
+    while (performance.now() < untilMs) {
+      const oneMs = performance.now();
+      await work(client);
+      timesMs.push(performance.now() - oneMs);
+    }
+  };
+  await Promise.all(Array.from({ length: clients }, (_, client) => run(client)));
+  return { perSecond: timesMs.length / ((performance.now() - startMs) / 1000), timesMs };
+}
