@@ -5,3 +5,4 @@ export * from './regions.ts';
 export * from './states.ts';
 export * from './surfaces.ts';
 export * from './version.ts';
+export * from './schemas/index.ts';

@@ -1,6 +1,6 @@
 import type { Request, Response } from 'express';
 import { accountExists, type Caller } from '../accounts/index.ts';
-import { invalid } from '../contract/index.ts';
+import { invalid, parseOwnerQuery } from '../contract/index.ts';
 import type { Sql } from '../postgres/index.ts';
 
 /** Whose rows a request reads and writes. */
@@ -13,17 +13,17 @@ export type Owner = { accountId: string; /** True when an internal key named it 
  */
 export async function resolveOwner(sql: Sql, caller: Caller, request: Request): Promise<Owner> {
   if (caller.mode !== 'internal') return { accountId: caller.accountId, override: false };
-  const named = firstText(request.query['owner']) ?? firstText(request.get('x-service-on-behalf-of'));
-  if (named === undefined) return { accountId: caller.accountId, override: false };
+  const named = parseOwnerQuery(request.query) ?? nonEmpty(request.get('x-service-on-behalf-of'));
+  if (named === null) return { accountId: caller.accountId, override: false };
   const writes = request.method !== 'GET' && request.method !== 'HEAD';
-  if (writes && (named.includes('\0') || !(await accountExists(sql, named)))) {
+  if (writes && !(await accountExists(sql, named))) {
     throw invalid([{ path: 'owner', message: `owner: no account is named ${JSON.stringify(named)}` }]);
   }
   return { accountId: named, override: true };
 }
 
-function firstText(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
+function nonEmpty(header: string | undefined): string | null {
+  return header === undefined || header === '' ? null : header;
 }
 
 /** Sends a JSON object; an override that applied is echoed in header and body. */

@@ -1,0 +1,1 @@
+export { extractMentions, type MentionInput } from './extract.ts';

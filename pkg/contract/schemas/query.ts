@@ -1,0 +1,82 @@
+import { object } from 'yup';
+import type { IdPrefix } from '../ids.ts';
+import { JOB_STATES, type JobState } from '../states.ts';
+import { SURFACES, type Surface } from '../surfaces.ts';
+import { decodeCursor, type CursorPosition } from './cursor.ts';
+import { checkShape, oneOf, text } from './shape.ts';
+
+// Query parameters that a route does not know are ignored, as proxies and trackers add them; a known one that is
+// malformed, empty or repeated (an array here) is VALIDATION_FAILED.
+
+const DEFAULT_LIMIT = 20;
+const LIMIT_RULE = 'must be an integer from 1 to 100';
+const ONCE = 'must be given once, as text';
+
+export const WATCH_STATUSES = ['active', 'paused', 'canceled'] as const;
+export type WatchStatus = (typeof WATCH_STATUSES)[number];
+
+const limit = text(LIMIT_RULE).matches(/^(?:[1-9]\d?|100)$/, LIMIT_RULE);
+const view = oneOf(['flat'], 'must be flat');
+const page = { limit, cursor: text(ONCE) };
+const owner = text(ONCE);
+
+const searchQuery = object({ mode: oneOf(['sync', 'async']), view });
+const jobListQuery = object({ ...page, state: oneOf(JOB_STATES), surface: oneOf(SURFACES) });
+const jobQuery = object({ view, include: oneOf(['html'], 'must be html') });
+const healthQuery = object({ probe: oneOf(['deep'], 'must be deep') });
+const watchListQuery = object({ ...page, status: oneOf(WATCH_STATUSES), owner });
+const runListQuery = object({ ...page, owner });
+const ownerQuery = object({ owner });
+
+export type Page = { limit: number; cursor: CursorPosition | null };
+
+/** Query of `POST /v1/search` and its alias (spec 4.1). */
+export function parseSearchQuery(query: unknown): { mode: 'sync' | 'async' | null; view: 'flat' | null } {
+  const checked = checkShape(searchQuery, query);
+  return { mode: checked.mode ?? null, view: checked.view ?? null };
+}
+
+/** Query of `GET /v1/jobs` (spec 4.4). */
+export function parseJobListQuery(query: unknown): Page & { state: JobState | null; surface: Surface | null } {
+  const checked = checkShape(jobListQuery, query);
+  return { ...readPage(checked, 'job'), state: checked.state ?? null, surface: checked.surface ?? null };
+}
+
+/** Query of `GET /v1/jobs/{id}` (spec 4.5). */
+export function parseJobQuery(query: unknown): { view: 'flat' | null; includeHtml: boolean } {
+  const checked = checkShape(jobQuery, query);
+  return { view: checked.view ?? null, includeHtml: checked.include === 'html' };
+}
+
+/** Query of `GET /v1/health` (spec 4.11). */
+export function parseHealthQuery(query: unknown): { deep: boolean } {
+  return { deep: checkShape(healthQuery, query).probe === 'deep' };
+}
+
+/** Query of `GET /v1/watches` (spec 4.13). */
+export function parseWatchListQuery(query: unknown): Page & { status: WatchStatus | null; owner: string | null } {
+  const checked = checkShape(watchListQuery, query);
+  return { ...readPage(checked, 'watch'), status: checked.status ?? null, owner: readOwner(checked) };
+}
+
+/** Query of `GET /v1/watches/{id}/runs` (spec 4.13). */
+export function parseRunListQuery(query: unknown): Page & { owner: string | null } {
+  const checked = checkShape(runListQuery, query);
+  return { ...readPage(checked, 'wrun'), owner: readOwner(checked) };
+}
+
+/** The `owner` that an internal key may name on any owner-scoped route; null when there is none or it is empty. */
+export function parseOwnerQuery(query: unknown): string | null {
+  return readOwner(checkShape(ownerQuery, query));
+}
+
+function readPage(checked: { limit?: string | undefined; cursor?: string | undefined }, prefix: IdPrefix): Page {
+  return {
+    limit: checked.limit === undefined ? DEFAULT_LIMIT : Number(checked.limit),
+    cursor: checked.cursor === undefined ? null : decodeCursor(checked.cursor, prefix),
+  };
+}
+
+function readOwner(checked: { owner?: string | undefined }): string | null {
+  return checked.owner === undefined || checked.owner === '' ? null : checked.owner;
+}
