@@ -35,7 +35,7 @@ module.exports = {
     {
       name: 'domain-knows-no-edge',
       severity: 'error',
-      from: { path: `^pkg/(${domain})/` },
+      from: { path: `^pkg/(${domain})/`, pathNot: '\\.test\\.ts$' },
       to: { path: `^pkg/(${edges}|demo)/` },
     },
     {

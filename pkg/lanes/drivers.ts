@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import {
   createBrowserDriver,
   createBrowserPool,
@@ -46,6 +47,9 @@ export async function createDrivers(deps: DriversDeps): Promise<Drivers> {
   };
 }
 
+/** More pages at once than this only slow each other down, as a page's own work is what takes the time. */
+const PER_CORE = 2;
+
 function usesBrowser(lane: CaptureLane): boolean {
   return lane.spec.driver === 'browser';
 }
@@ -59,7 +63,10 @@ async function openPool(
 ): Promise<BrowserPool> {
   return createBrowserPool({
     executablePath: await locateBrowser({ path: deps.browserExecutable, prefer: executable }),
-    concurrency: lanes.reduce((sum, { spec }) => sum + spec.browser.concurrency, 0),
+    concurrency: Math.min(
+      lanes.reduce((sum, { spec }) => sum + spec.browser.concurrency, 0),
+      PER_CORE * availableParallelism(),
+    ),
     recycle: lanes.map(({ spec }) => spec.browser.recycle).reduce(strictest),
     clock: deps.clock,
     log: deps.log,

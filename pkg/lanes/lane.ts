@@ -28,11 +28,7 @@ const scaling = only({
   stabilizationSeconds: whole(0, 3600).default(60),
   pollSeconds: whole(1, 300).default(5),
   fallback: only({ failureThreshold: whole(1, 100).default(3), replicas: whole(0, 1000).default(1) }),
-}).test(
-  'bounds',
-  '${path}.minReplicas must not be above ${path}.maxReplicas',
-  (value) => value.minReplicas <= value.maxReplicas,
-);
+});
 
 const browser = only({
   executable: yup.string().oneOf(BROWSERS).default('headless-shell'),
@@ -145,6 +141,12 @@ export function parseLane(value: unknown, path: string): CaptureLane {
     throw new Error(`${path}: spec.profileRef works in a cluster only; write the profile itself under spec.profile`);
   }
   const { metadata, spec } = validate(value, path);
+  const { minReplicas, maxReplicas } = spec.scaling;
+  if (minReplicas > maxReplicas) {
+    throw new Error(
+      `${path}: spec.scaling.minReplicas (${minReplicas}) must not be above maxReplicas (${maxReplicas})`,
+    );
+  }
   const { driver, profile, model: section, modelSecretRef, ...common } = spec;
   const shared = { ...common, ...(modelSecretRef === undefined ? {} : { modelSecretRef }) };
   const build = (whole: LaneSpec): CaptureLane => ({

@@ -133,7 +133,6 @@ describe('a search', () => {
 
 describe('each demo behaviour gives the outcome of the table', () => {
   it.each([
-    ['assistant_one', '[[absent]]', 200, 'completed', 'absent'],
     ['engine_ai_overview', '[[absent]]', 200, 'completed', 'absent'],
     ['engine_search', '[[absent]]', 200, 'completed', 'absent'],
     ['assistant_one', '[[empty]]', 502, 'EMPTY_ANSWER', null],

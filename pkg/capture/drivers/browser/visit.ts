@@ -1,0 +1,46 @@
+import type { Page } from 'playwright-core';
+import type { Clock } from '../../../runtime/index.ts';
+import type { Logger } from '../../../telemetry/index.ts';
+import type { CaptureTask, ReadinessSignal } from '../../outcome.ts';
+import type { Profile } from '../../profile/profile.ts';
+import type { TemplateValues } from '../../profile/template.ts';
+
+/** One capture on its way: what is fixed about it, and what has happened so far. */
+export type Visit = {
+  readonly page: Page;
+  readonly profile: Profile;
+  readonly task: CaptureTask;
+  readonly values: TemplateValues;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Waiting for the answer ends here, so that time is left to read what stands there. */
+  readonly answerByMs: number;
+  /** Prepares the next capture's page, once this one has nothing to do but wait. */
+  readonly warmNext: () => void;
+  /** When the question was sent; null before. */
+  askedAtMs: number | null;
+  /** Consent overlays that did not go away. */
+  ignoredConsent: number[];
+  /** What was noticed outside the page. */
+  signals: ReadinessSignal[];
+};
+
+/** How long the visit may still wait; never negative. */
+export function leftMs({ answerByMs, clock }: Visit): number {
+  return Math.max(0, answerByMs - clock.nowMs());
+}
+
+/** Since the question was sent, 0 before. */
+export function askedAgoMs({ askedAtMs, clock }: Visit): number {
+  return askedAtMs === null ? 0 : clock.nowMs() - askedAtMs;
+}
+
+export function note(visit: Visit, name: string): void {
+  visit.signals.push({ name, atMs: askedAgoMs(visit) });
+}
+
+/** First line of what went wrong: Playwright appends a log of its attempts. */
+export function explain(error: unknown): string {
+  const message = error instanceof Error ? error.message : String(error);
+  return (message.split('\n', 1)[0] ?? '').slice(0, 300);
+}

@@ -1,0 +1,1 @@
+export { createDemoServer, type DemoServer } from './server.ts';
