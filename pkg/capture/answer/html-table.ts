@@ -1,0 +1,54 @@
+import type { Element } from 'hast';
+import { attribute, isElement, isSilent } from './html-elements.ts';
+import type { Inline } from './tree.ts';
+
+/** A page can claim any span; beyond this it is only padding. */
+const MAX_COLUMNS = 100;
+
+export type TableParts = { captions: Element[]; rows: Element[] };
+
+/** The rows of a table, without those of tables inside its cells. */
+export function findTableParts(table: Element): TableParts {
+  const parts: TableParts = { captions: [], rows: [] };
+  for (const child of table.children) {
+    if (!isElement(child) || isSilent(child)) continue;
+    if (child.tagName === 'caption') parts.captions.push(child);
+    else if (child.tagName === 'tr') parts.rows.push(child);
+    else if (['thead', 'tbody', 'tfoot'].includes(child.tagName)) {
+      for (const row of findTableParts(child).rows) parts.rows.push(row);
+    }
+  }
+  return parts;
+}
+
+/** Lays the cells out in a grid: a cell that spans stands in its first place, the others stay empty. */
+export function layOutRows(rows: readonly Element[], readCell: (cell: Element) => Inline[]): Inline[][][] {
+  const reserved = new Map<number, number>();
+  return rows.map((row) => {
+    const line: Inline[][] = [];
+    const skipReserved = (): void => {
+      for (let left = reserved.get(line.length); left !== undefined; left = reserved.get(line.length)) {
+        if (left > 1) reserved.set(line.length, left - 1);
+        else reserved.delete(line.length);
+        line.push([]);
+      }
+    };
+    for (const cell of row.children) {
+      if (!isElement(cell) || !['td', 'th'].includes(cell.tagName) || isSilent(cell)) continue;
+      skipReserved();
+      const columns = span(cell, 'colSpan');
+      const below = span(cell, 'rowSpan') - 1;
+      for (let column = 0; column < columns && (column === 0 || line.length < MAX_COLUMNS); column += 1) {
+        if (below > 0) reserved.set(line.length, below);
+        line.push(column === 0 ? readCell(cell) : []);
+      }
+    }
+    skipReserved();
+    return line;
+  });
+}
+
+function span(cell: Element, name: 'colSpan' | 'rowSpan'): number {
+  const value = Number.parseInt(attribute(cell, name) ?? '1', 10);
+  return Number.isFinite(value) && value > 0 ? Math.min(value, MAX_COLUMNS) : 1;
+}

@@ -1,0 +1,240 @@
+import type { Element, RootContent } from 'hast';
+import { createTreeBuilder, type TreeBuilder } from './builder.ts';
+import { toRole, type CiteFinder } from './cites.ts';
+import {
+  attribute,
+  codeLanguage,
+  findElement,
+  findElements,
+  isBlock,
+  isElement,
+  isSilent,
+  sourceText,
+} from './html-elements.ts';
+import { parseHtml } from './html-source.ts';
+import { findTableParts, layOutRows } from './html-table.ts';
+import { headingDepth, PLAIN, type Block, type Cite, type Marks } from './tree.ts';
+
+/** Reads HTML into the answer tree, in one walk over the parsed document. */
+export function readHtmlTree(html: string, cites: CiteFinder): Block[] {
+  const builder = createTreeBuilder();
+  readHtmlInto(builder, html, cites);
+  return builder.finish();
+}
+
+/** The same for HTML that stands inside another text. */
+export function readHtmlInto(builder: TreeBuilder, html: string, cites: CiteFinder): void {
+  walkAll(parseHtml(html).children, PLAIN, { builder, cites });
+}
+
+type Walk = { builder: TreeBuilder; cites: CiteFinder };
+
+const STYLES: Record<string, Partial<Marks>> = {
+  b: { strong: true },
+  strong: { strong: true },
+  i: { emphasis: true },
+  em: { emphasis: true },
+  s: { strike: true },
+  del: { strike: true },
+  strike: { strike: true },
+  code: { code: true },
+  kbd: { code: true },
+  samp: { code: true },
+  tt: { code: true },
+};
+
+function walkAll(nodes: readonly RootContent[], marks: Marks, walk: Walk): void {
+  for (const node of nodes) {
+    if (node.type === 'text') walk.builder.text(node.value, marks);
+    else if (isElement(node)) walkElement(node, marks, walk);
+  }
+}
+
+function walkElement(node: Element, marks: Marks, walk: Walk): void {
+  const { builder } = walk;
+  // Asked first, because a mark may be a button or an icon, which are silent otherwise.
+  if (isMarked(node)) {
+    readCitation(node, marks, walk);
+    return;
+  }
+  if (isSilent(node)) return;
+  const children = (): void => walkAll(node.children, marks, walk);
+  const level = headingLevel(node);
+  if (level !== null) {
+    builder.heading(headingDepth(level), children);
+    return;
+  }
+  switch (node.tagName) {
+    case 'a': {
+      readAnchor(node, marks, walk);
+      return;
+    }
+    case 'br': {
+      builder.breakLine();
+      return;
+    }
+    case 'hr': {
+      builder.rule();
+      return;
+    }
+    case 'img': {
+      readImage(node, marks, walk);
+      return;
+    }
+    case 'math': {
+      builder.text(formula(node), marks);
+      return;
+    }
+    case 'pre':
+    case 'listing':
+    case 'xmp': {
+      readCode(node, marks, walk);
+      return;
+    }
+    case 'blockquote': {
+      builder.quote(children);
+      return;
+    }
+    case 'ul':
+    case 'ol':
+    case 'menu':
+    case 'dir': {
+      builder.list(listStart(node), () => readItems(node, marks, walk));
+      return;
+    }
+    case 'li': {
+      builder.item(children);
+      return;
+    }
+    case 'table': {
+      readTable(node, marks, walk);
+      return;
+    }
+    case 'q':
+      builder.text('“', marks);
+      children();
+      {
+        builder.text('”', marks);
+        return;
+      }
+  }
+  if (isBlock(node)) {
+    builder.flow(children);
+    return;
+  }
+  const style = Object.hasOwn(STYLES, node.tagName) ? STYLES[node.tagName] : undefined;
+  walkAll(node.children, style === undefined ? marks : { ...marks, ...style }, walk);
+}
+
+function headingLevel(node: Element): number | null {
+  const tag = /^h([1-6])$/.exec(node.tagName);
+  if (tag !== null) return Number(tag[1]);
+  if (attribute(node, 'role') !== 'heading') return null;
+  const level = Number(attribute(node, 'ariaLevel') ?? 2);
+  return Number.isFinite(level) ? level : 2;
+}
+
+function readAnchor(node: Element, marks: Marks, walk: Walk): void {
+  const cite = marks.link === null ? walk.cites.ofUrl(attribute(node, 'href'), '', 'citation') : null;
+  readLinked(node.children, cite, marks, walk);
+}
+
+/** A link that shows no text can't be a link of the answer, but what it cites is cited. */
+function readLinked(nodes: readonly RootContent[], cite: Cite | null, marks: Marks, walk: Walk): void {
+  const before = walk.builder.words();
+  walk.builder.gap('links');
+  walkAll(nodes, cite === null ? marks : { ...marks, link: cite }, walk);
+  if (cite !== null && walk.builder.words() === before) walk.builder.chip(cite, false);
+}
+
+/** An element that the in-page reader marked; see `readHtml` for the attributes. */
+function readCitation(node: Element, marks: Marks, walk: Walk): void {
+  const cite = findCite(node, marks, walk.cites);
+  if (attribute(node, 'dataScsChip') === undefined) {
+    readLinked(node.children, cite, marks, walk);
+    return;
+  }
+  if (cite === null) walk.builder.gap('words');
+  else walk.builder.chip(cite, true);
+}
+
+function isMarked(node: Element): boolean {
+  return attribute(node, 'dataScsCite') !== undefined;
+}
+
+function findCite(node: Element, marks: Marks, cites: CiteFinder): Cite | null {
+  const role = toRole(attribute(node, 'dataScsCite') ?? '');
+  const title = attribute(node, 'dataScsTitle') ?? '';
+  const inner = (): string | undefined => {
+    const anchor = findElement(node, (element) => element.tagName === 'a' && attribute(element, 'href') !== undefined);
+    return anchor === null ? undefined : attribute(anchor, 'href');
+  };
+  return (
+    cites.ofUrl(attribute(node, 'dataScsUrl'), title, role) ??
+    cites.ofRef(attribute(node, 'dataScsRef'), title, role) ??
+    cites.ofUrl(attribute(node, 'href'), title, role) ??
+    cites.ofUrl(inner(), title, role) ??
+    cites.ofUrl(marks.link?.url, title, role)
+  );
+}
+
+function readImage(node: Element, marks: Marks, { builder }: Walk): void {
+  builder.gap('words');
+  const alt = attribute(node, 'alt') ?? '';
+  if (alt.trim() === '') return;
+  builder.text(alt, marks);
+  builder.gap('words');
+}
+
+/** The formula as it was written where the page tells, else its symbols in a row. */
+function formula(node: Element): string {
+  const source = findElement(node, (element) => element.tagName === 'annotation');
+  return sourceText(source ?? node);
+}
+
+function readCode(node: Element, marks: Marks, { builder, cites }: Walk): void {
+  const parts = findElements(node, (element) => element.tagName === 'code');
+  // Pages put a label and a copy button into the same box; the code is then the one element that says so.
+  const [code = node] = parts.length === 1 ? parts : [];
+  builder.code(codeLanguage([...parts, node]), sourceText(code));
+  // A code block holds no links, but what it cites is cited.
+  for (const link of findElements(node, (element) => element.tagName === 'a' || isMarked(element))) {
+    const cite = isMarked(link) ? findCite(link, marks, cites) : cites.ofUrl(attribute(link, 'href'), '', 'citation');
+    if (cite !== null) builder.chip(cite, false);
+  }
+}
+
+function listStart(node: Element): number | null {
+  if (node.tagName !== 'ol') return null;
+  const start = Number.parseInt(attribute(node, 'start') ?? '1', 10);
+  return Number.isSafeInteger(start) && start >= 0 && start < 1_000_000_000 ? start : 1;
+}
+
+/** Pages wrap items in elements of their own; whatever else stands in a list is an item too. */
+function readItems(node: Element, marks: Marks, walk: Walk): void {
+  for (const child of node.children) {
+    if (child.type === 'text' && child.value.trim() !== '') {
+      walk.builder.item(() => walkAll([child], marks, walk));
+    } else if (isElement(child) && !isSilent(child)) {
+      if (child.tagName === 'li') walkElement(child, marks, walk);
+      else if (wrapsItems(child, 4)) readItems(child, marks, walk);
+      else walk.builder.item(() => walkElement(child, marks, walk));
+    }
+  }
+}
+
+function wrapsItems(node: Element, levels: number): boolean {
+  if (levels === 0 || ['ul', 'ol', 'menu', 'dir', 'table'].includes(node.tagName)) return false;
+  return node.children.some((child) => isElement(child) && (child.tagName === 'li' || wrapsItems(child, levels - 1)));
+}
+
+function readTable(node: Element, marks: Marks, walk: Walk): void {
+  const { builder } = walk;
+  const { captions, rows } = findTableParts(node);
+  if (builder.isOneLine() || rows.length === 0) {
+    builder.flow(() => walkAll(node.children, marks, walk));
+    return;
+  }
+  for (const caption of captions) walkElement(caption, marks, walk);
+  builder.table(layOutRows(rows, (cell) => builder.cell(() => walkAll(cell.children, marks, walk))));
+}
