@@ -49,7 +49,7 @@ export async function benchCapture(): Promise<Row[]> {
   try {
     for (const warmUp of [ours, theirs, ours, theirs]) await warmUp();
     const latency = await takeTurns(ours, theirs);
-    const throughput = [];
+    const throughput: { level: number; ours: number; theirs: number }[] = [];
     for (const level of PARALLEL) {
       throughput.push({ level, ours: await rate(ours, level), theirs: await rate(theirs, level) });
     }

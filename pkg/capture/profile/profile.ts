@@ -4,7 +4,7 @@ import type { SourceRole } from '../../contract/index.ts';
  * A profile is data: it tells the browser driver how to ask one engine and how to read its answer. The driver knows
  * no engine.
  *
- * Selectors are CSS; they reach through open shadow roots. A template holds `{query}`, `{language}`, `{country}`; in a
+ * Selectors are CSS; they reach through open shadow roots. A template holds `{query}`, `{language}`, `{country}`, `{state}`, `{city}`; in a
  * URL the values are percent-encoded, and a parameter or path segment whose placeholder has no value is dropped.
  */
 export type Profile = {
@@ -51,7 +51,11 @@ export type Profile = {
     /** Shows that the engine searched the web for this answer. */
     webSearch?: string;
   };
-  /** Looked at when the page has come up, and again whenever the answer seems to be finished or late. */
+  /**
+   * Looked at when the page has come up, and from then on until the end. What `blocked` matches is a refusal at once;
+   * what `absent` matches must hold for a quarter of a second. Where neither matches, HTTP 403 and 429 are refusals and
+   * every other status from 400 is no answer page.
+   */
   classify?: {
     absent?: Condition[];
     blocked?: Condition[];
@@ -85,7 +89,10 @@ export type Marker =
   | { hidden: string }
   | { attribute: string; of: string; is: string };
 
-/** All given parts must hold. */
+/**
+ * All given parts must hold: `selector` matches anything, `status` holds the document's HTTP status, `title` and `text`
+ * stand in the page's title or visible text, whatever the case.
+ */
 export type Condition = { selector?: string; status?: number[]; title?: string; text?: string };
 
 export type CitationRule = {
@@ -96,10 +103,17 @@ export type CitationRule = {
   /** Where the URL stands: an attribute of the item or of `link` inside it. Default `href`. */
   link?: string;
   attribute?: string;
+  /** The title: an attribute of the item, or a selector inside it whose text it is. Default: the listed link's text. */
   title?: string;
   /**
-   * For inline chips that carry no URL: the attribute or text that names an entry of the source list, and the
-   * attribute of the listed item that holds the same name.
+   * Inline: whether the item's own text is only a marker and no part of the answer. Default: it is where the text is
+   * a number, the cited host or empty, or where the item has no URL of its own.
+   */
+  chip?: boolean;
+  /**
+   * For inline chips that carry no URL: the attribute that names an entry of the source list (where the chip has no
+   * such attribute, or for `text`, its text does), and the attribute of the listed item that holds the same name.
+   * Brackets around a name do not count. A listed item without such a name is named by its place, from 1.
    */
   refersBy?: string;
 };

@@ -1,0 +1,201 @@
+// Looking at the page's tree, through open shadow roots. Runs inside the page.
+
+/** Shadow roots that were seen; the page's tree is `document` and these. @type {Set<ShadowRoot>} */
+const shadowRoots = new Set();
+/** Told of each new shadow root. @type {((root: ShadowRoot) => void)[]} */
+const rootListeners = [];
+
+/** @param {ShadowRoot} root */
+function addRoot(root) {
+  if (shadowRoots.has(root)) return;
+  shadowRoots.add(root);
+  for (const listener of rootListeners) listener(root);
+  findRoots(root);
+}
+
+/** Finds the shadow roots below a node, itself included. @param {Node} node */
+function findRoots(node) {
+  if (node instanceof Element && node.shadowRoot) addRoot(node.shadowRoot);
+  if (!(node instanceof Element || node instanceof DocumentFragment || node instanceof Document)) return;
+  for (const element of node.querySelectorAll('*')) if (element.shadowRoot) addRoot(element.shadowRoot);
+}
+
+// A root attached to an element that stands in the page already changes nothing that an observer would see.
+const attachShadow = Element.prototype.attachShadow;
+/** @this {Element} @param {ShadowRootInit} init */
+Element.prototype.attachShadow = function (init) {
+  const root = attachShadow.call(this, init);
+  if (init.mode === 'open') addRoot(root);
+  return root;
+};
+
+/** @param {Node} node @returns {Element | null} the parent, across the border of a shadow root */
+function parentOf(node) {
+  if (node.parentElement) return node.parentElement;
+  const root = node.getRootNode();
+  return root instanceof ShadowRoot && node.parentNode === root ? root.host : null;
+}
+
+/**
+ * Splits a selector at its commas, or one alternative into compounds and combinators; what stands in brackets or
+ * quotes stays together.
+ * @param {string} selector @param {RegExp} separator @returns {string[]}
+ */
+function splitSelector(selector, separator) {
+  const parts = [''];
+  let depth = 0;
+  let quote = '';
+  for (let at = 0; at < selector.length; at += 1) {
+    const char = selector.charAt(at);
+    const isSeparator = depth === 0 && quote === '' && separator.test(char);
+    if (isSeparator) parts.push('');
+    else parts[parts.length - 1] += char;
+    if (char === '\\') parts[parts.length - 1] += selector.charAt((at += 1));
+    else if (quote !== '') quote = char === quote ? '' : quote;
+    else if (char === '"' || char === "'") quote = char;
+    else if (char === '(' || char === '[') depth += 1;
+    else if (char === ')' || char === ']') depth -= 1;
+  }
+  return parts;
+}
+
+/** @typedef {{compound: string, parentOnly: boolean}} Ancestor */
+/** @type {Map<string, {last: string, ancestors: Ancestor[]}[]>} */
+const parsedSelectors = new Map();
+
+/** @param {string} selector alternatives, each as its last compound and, from the inside, those around it */
+function parseSelector(selector) {
+  const known = parsedSelectors.get(selector);
+  if (known) return known;
+  const parsed = splitSelector(selector, /,/).map((alternative) => {
+    // Siblings share a root, so that `a + b` can stay one compound for the browser.
+    const joined = alternative
+      .trim()
+      .replace(/\s*([+~])\s*(?![=\]])/g, '$1')
+      .replace(/\s*>\s*/g, ' > ');
+    const words = splitSelector(joined, /\s/).filter((word) => word !== '');
+    const last = words.pop() ?? '*';
+    /** @type {Ancestor[]} */
+    const ancestors = [];
+    let parentOnly = false;
+    for (const word of words.reverse()) {
+      if (word === '>') parentOnly = true;
+      else {
+        ancestors.push({ compound: word, parentOnly });
+        parentOnly = false;
+      }
+    }
+    return { last, ancestors };
+  });
+  parsedSelectors.set(selector, parsed);
+  return parsed;
+}
+
+/** @param {Element} element @param {Ancestor[]} ancestors @param {number} from @returns {boolean} */
+function standsBelow(element, ancestors, from) {
+  const wanted = ancestors[from];
+  if (!wanted) return true;
+  for (let parent = parentOf(element); parent; parent = parentOf(parent)) {
+    if (parent.matches(wanted.compound) && standsBelow(parent, ancestors, from + 1)) return true;
+    if (wanted.parentOnly) return false;
+  }
+  return false;
+}
+
+/** Like `matches`, where a selector reaches across shadow roots. @param {Element} element @param {string} selector */
+function deepMatches(element, selector) {
+  if (shadowRoots.size === 0) return element.matches(selector);
+  return parseSelector(selector).some(
+    ({ last, ancestors }) => element.matches(last) && standsBelow(element, ancestors, 0),
+  );
+}
+
+/**
+ * All matches in the page, in document order where no shadow root is involved, else root by root.
+ * @param {string} selector @returns {Element[]}
+ */
+function findAll(selector) {
+  if (shadowRoots.size === 0) return [...document.querySelectorAll(selector)];
+  /** @type {Set<Element>} */
+  const found = new Set();
+  for (const root of [document, ...shadowRoots]) {
+    if (root instanceof ShadowRoot && !root.host.isConnected) continue;
+    for (const { last, ancestors } of parseSelector(selector))
+      for (const element of root.querySelectorAll(last)) if (standsBelow(element, ancestors, 0)) found.add(element);
+  }
+  return [...found].sort(compareOrder);
+}
+
+/** @param {string} selector @returns {Element | undefined} */
+function findFirst(selector) {
+  if (shadowRoots.size === 0) return document.querySelector(selector) ?? undefined;
+  return findAll(selector)[0];
+}
+
+/** Document order, a shadow tree standing where its host stands. @param {Element} a @param {Element} b */
+function compareOrder(a, b) {
+  if (a === b) return 0;
+  const [pathA, pathB] = [hostPath(a), hostPath(b)];
+  for (let at = 0; at < pathA.length && at < pathB.length; at += 1) {
+    const [nodeA, nodeB] = [pathA[at], pathB[at]];
+    if (!nodeA || !nodeB || nodeA === nodeB) continue;
+    return nodeA.compareDocumentPosition(nodeB) & Node.DOCUMENT_POSITION_FOLLOWING ? -1 : 1;
+  }
+  return pathA.length - pathB.length;
+}
+
+/** @param {Element} element @returns {Element[]} the hosts around it, outermost first, and itself */
+function hostPath(element) {
+  const root = element.getRootNode();
+  return root instanceof ShadowRoot ? [...hostPath(root.host), element] : [element];
+}
+
+/** @param {Element | undefined} element */
+function isVisible(element) {
+  return element !== undefined && element.checkVisibility({ visibilityProperty: true });
+}
+
+/** What a node shows as its children: a shadow tree in place of the light one, assigned nodes in place of a slot.
+ * @param {Node} node @returns {Iterable<Node>} */
+function shownChildren(node) {
+  if (node instanceof Element && node.shadowRoot) return node.shadowRoot.childNodes;
+  if (node instanceof HTMLSlotElement) {
+    const assigned = node.assignedNodes({ flatten: true });
+    if (assigned.length > 0) return assigned;
+  }
+  return node.childNodes;
+}
+
+const NO_TEXT = new Set(['SCRIPT', 'STYLE', 'TEMPLATE', 'NOSCRIPT', 'BUTTON']);
+
+/** Text without what is no part of an answer; cheap, so it asks for no styles.
+ * @param {Node} node @param {string} drop selector, empty for none @returns {string} */
+function textOf(node, drop) {
+  if (node instanceof Text) return node.data;
+  if (node instanceof Element) {
+    if (NO_TEXT.has(node.tagName) || node.hasAttribute('hidden')) return '';
+    if (drop !== '' && deepMatches(node, drop)) return '';
+  }
+  let text = '';
+  for (const child of shownChildren(node)) text += textOf(child, drop);
+  return text;
+}
+
+/** @param {string} text */
+function foldSpace(text) {
+  return text.replace(/\s+/g, ' ').trim();
+}
+
+/** @param {Element} element @param {string | undefined} selector @returns {Element | null} a match inside, also in shadow roots */
+function findInside(element, selector) {
+  if (selector === undefined) return null;
+  const light = element.querySelector(selector);
+  if (light || shadowRoots.size === 0) return light;
+  return findAll(selector).find((candidate) => isInside(candidate, element)) ?? null;
+}
+
+/** @param {Element} candidate @param {Element} around */
+function isInside(candidate, around) {
+  for (let node = parentOf(candidate); node; node = parentOf(node)) if (node === around) return true;
+  return false;
+}

@@ -1,0 +1,284 @@
+// Watching the page until the answer is there. Runs inside the page, from its first moment.
+
+/** @typedef {import('./messages.ts').PageVerdict} PageVerdict */
+/** @typedef {import('./messages.ts').PageReading} PageReading */
+/** A verdict before anything is read. @typedef {Exclude<PageVerdict, {reading: PageReading}> | {kind: 'over', how: 'finished' | 'late', signals: PageVerdict['signals']}} Glance */
+
+const DEFAULT_GRACE_MS = 2000;
+/** Changes that come together are looked at together. */
+const LOOK_AFTER_CHANGE_MS = 12;
+/** For what changes without a mutation: a style, a page that ages. */
+const LOOK_EVERY_MS = 100;
+/** A page may say "nothing here" for a moment before its answer comes. */
+const ABSENT_FOR_MS = 250;
+
+const seen = {
+  observing: false,
+  /** @type {string[]} */ before: [],
+  /** By element, so that a search that is typed letter by letter is one. @type {Map<Element, string>} */
+  searches: new Map(),
+  webSearch: false,
+  text: '',
+  changedAtMs: 0,
+  busy: false,
+  /** @type {number | null} */ absentSinceMs: null,
+  leaving: false,
+  /** @type {Map<string, number>} */ signals: new Map(),
+  onChange: () => {},
+};
+
+/** @param {PageOrder} order */
+function observe(order) {
+  if (seen.observing) return;
+  seen.observing = true;
+  seen.changedAtMs = performance.now();
+  const options = { childList: true, subtree: true, characterData: true, attributes: true };
+  const observer = new MutationObserver((records) => {
+    for (const { addedNodes } of records) for (const node of addedNodes) findRoots(node);
+    collect(order.profile.read);
+    seen.onChange();
+  });
+  rootListeners.push((root) => observer.observe(root, options));
+  for (const root of shadowRoots) observer.observe(root, options);
+  findRoots(document);
+  observer.observe(document, options);
+  // A page that is about to be replaced may be idle until then: that is no finished answer.
+  addEventListener('beforeunload', () => (seen.leaving = true));
+}
+
+/** Collects what may be gone in the next moment. @param {ReadRules} read */
+function collect(read) {
+  if (read.webSearch !== undefined && !seen.webSearch) seen.webSearch = findFirst(read.webSearch) !== undefined;
+  if (!read.fanOut) return;
+  for (const item of findAll(read.fanOut.item)) {
+    const holder = read.fanOut.text === undefined ? item : findInside(item, read.fanOut.text);
+    const text = holder ? foldSpace(textOf(holder, '')) : '';
+    if (text !== '') seen.searches.set(item, text);
+  }
+}
+
+/** Searches in the order they came; one that was re-rendered while it was typed shows up with its last text only. */
+function listSearches() {
+  const texts = [...new Set(seen.searches.values())];
+  return texts.filter((text, index) => !texts[index + 1]?.startsWith(text));
+}
+
+/** @param {NonNullable<PageOrder['profile']['finished']['markers']>[number]} marker */
+function holds(marker) {
+  if ('present' in marker) return findFirst(marker.present) !== undefined;
+  if ('gone' in marker) return findFirst(marker.gone) === undefined;
+  if ('visible' in marker) return findAll(marker.visible).some(isVisible);
+  if ('hidden' in marker) return !findAll(marker.hidden).some(isVisible);
+  return findAll(marker.of).at(-1)?.getAttribute(marker.attribute) === marker.is;
+}
+
+function pageStatus() {
+  const [entry] = performance.getEntriesByType('navigation');
+  return entry instanceof PerformanceNavigationTiming ? entry.responseStatus : 0;
+}
+
+function pageText() {
+  let text = document.body ? document.body.innerText : '';
+  for (const root of shadowRoots) if (root.host.isConnected) text += '\n' + textOf(root, '');
+  return foldSpace(text).toLowerCase();
+}
+
+/** @param {NonNullable<NonNullable<PageOrder['profile']['classify']>['absent']>[number]} condition */
+function meets({ selector, status, title, text }) {
+  if (status !== undefined && !status.includes(pageStatus())) return false;
+  if (title !== undefined && !document.title.toLowerCase().includes(title.toLowerCase())) return false;
+  if (selector !== undefined && findFirst(selector) === undefined) return false;
+  return text === undefined || pageText().includes(foldSpace(text).toLowerCase());
+}
+
+/** What kind of page this is, when it is none that could hold an answer. @param {PageOrder} order @returns {Glance | null} */
+function classify(order) {
+  const { absent = [], blocked = [], consent = [] } = order.profile.classify ?? {};
+  const signals = listSignals();
+  const status = pageStatus();
+  const at =
+    status > 0 ? `HTTP ${status}, title "${document.title.slice(0, 100)}"` : `title "${document.title.slice(0, 100)}"`;
+  if (blocked.some(meets)) return { kind: 'blocked', detail: `The page shows a refusal (${at}).`, signals };
+  const now = performance.now();
+  if (absent.some(meets)) {
+    seen.absentSinceMs ??= now;
+    const since = Math.max(seen.absentSinceMs, seen.changedAtMs);
+    return now - since >= ABSENT_FOR_MS ? { kind: 'absent', proofHtml: null, signals } : null;
+  }
+  seen.absentSinceMs = null;
+  if (status === 403 || status === 429) return { kind: 'blocked', detail: `The page was refused (${at}).`, signals };
+  if (status >= 400) return { kind: 'unusable', detail: `The page answered with an error (${at}).`, signals };
+  const index = consent.findIndex(
+    ({ when }, index) => !order.ignoredConsent.includes(index) && findAll(when).some(isVisible),
+  );
+  return index === -1 ? null : { kind: 'consent', index, signals };
+}
+
+function listSignals() {
+  return [...seen.signals].map(([name, atMs]) => ({ name, atMs }));
+}
+
+/** @param {string} name @param {number} atMs @param {boolean} [again] keep the latest moment instead of the first */
+function signal(name, atMs, again = false) {
+  if (again || !seen.signals.has(name)) seen.signals.set(name, Math.round(atMs));
+}
+
+/** @param {PageOrder} order @param {number} startedAtMs @returns {{done: boolean, nextMs: number}} */
+function lookAtAnswer(order, startedAtMs) {
+  const { finished, read } = order.profile;
+  const now = performance.now();
+  const askedForMs = now - startedAtMs + order.askedAgoMs;
+  const text = answerText(read, seen.before);
+  if (text !== seen.text) {
+    seen.text = text;
+    seen.changedAtMs = now;
+    seen.leaving = false;
+  }
+  const hasText = text.trim() !== '';
+  if (hasText) signal('text', askedForMs);
+  const busy = finished.busy !== undefined && findAll(finished.busy).some(isVisible);
+  if (busy) {
+    seen.busy = true;
+    signal('busy', askedForMs);
+  } else if (seen.busy) signal('idle', askedForMs);
+
+  const markers = finished.markers ?? [];
+  const held = markers.map((marker) => holds(marker));
+  held.forEach((isHeld, index) => {
+    if (isHeld) signal(`marker ${index + 1}`, askedForMs);
+    else seen.signals.delete(`marker ${index + 1}`);
+  });
+
+  const quietMs = now - seen.changedAtMs;
+  const waits = [finished.quietMs - quietMs, order.settleMs - (now - startedAtMs)];
+  if (!hasText && !seen.busy) waits.push((finished.graceMs ?? DEFAULT_GRACE_MS) - askedForMs);
+  const waitMs = Math.max(...waits);
+  const possible = document.readyState !== 'loading' && !seen.leaving && !busy && held.every(Boolean);
+  if (possible && waitMs <= 0) signal('quiet', askedForMs, true);
+  return {
+    done: possible && waitMs <= 0,
+    nextMs: possible ? Math.max(1, Math.min(waitMs, LOOK_EVERY_MS)) : LOOK_EVERY_MS,
+  };
+}
+
+/** @param {PageOrder} order @param {boolean} wantsProof @returns {Promise<PageReading>} everything in one moment */
+async function readPage(order, wantsProof) {
+  const { read } = order.profile;
+  collect(read);
+  const answers = findAnswers(read, seen.before);
+  const fanOut = listSearches();
+  const searched = seen.webSearch || fanOut.length > 0;
+  const snapshot = wantsProof ? takeSnapshot() : null;
+  const reading = {
+    url: location.href,
+    html: cloneAnswers(read, answers),
+    listed: readListed(read),
+    results: readResultItems(read),
+    fanOut,
+    modelLabel: readModelLabel(read),
+    webSearch: read.webSearch !== undefined || searched ? searched : null,
+    hasText: answerText(read, seen.before).trim() !== '',
+  };
+  return { ...reading, proofHtml: snapshot === null ? null : await finishSnapshot(snapshot) };
+}
+
+/**
+ * Looks at the page whenever it changes and from time to time, until `look` has a verdict.
+ * @param {(startedAtMs: number) => {verdict: Glance | null, nextMs: number}} look
+ * @returns {Promise<Glance>}
+ */
+function lookUntil(look) {
+  const startedAtMs = performance.now();
+  return new Promise((resolve, reject) => {
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    let timer;
+    let dueAtMs = Infinity;
+    /** @param {number} delayMs */
+    const plan = (delayMs) => {
+      const atMs = performance.now() + delayMs;
+      if (atMs >= dueAtMs) return;
+      clearTimeout(timer);
+      dueAtMs = atMs;
+      timer = setTimeout(run, delayMs);
+    };
+    const run = () => {
+      dueAtMs = Infinity;
+      try {
+        const { verdict, nextMs } = look(startedAtMs);
+        if (verdict === null) plan(nextMs);
+        else {
+          seen.onChange = () => {};
+          resolve(verdict);
+        }
+      } catch (error) {
+        seen.onChange = () => {};
+        reject(error);
+      }
+    };
+    seen.onChange = () => plan(LOOK_AFTER_CHANGE_MS);
+    run();
+  });
+}
+
+/** Before asking: until the page is there, or turns out to be another kind of page. @param {PageOrder} order */
+function arrive(order) {
+  observe(order);
+  const { read, go } = order.profile;
+  return lookUntil((startedAtMs) => {
+    const parsed = document.readyState !== 'loading';
+    const verdict = parsed ? classify(order) : null;
+    if (verdict) return { verdict, nextMs: 0 };
+    const late = performance.now() - startedAtMs >= order.budgetMs;
+    const here = parsed && seen.absentSinceMs === null && (go.until === undefined || findFirst(go.until) !== undefined);
+    if (!here && !late) return { verdict: null, nextMs: 50 };
+    const drop = dropSelector(read);
+    if (read.answer !== undefined) seen.before = findAll(read.answer).map((element) => textOf(element, drop) || '\0');
+    return { verdict: { kind: 'ready', signals: listSignals() }, nextMs: 0 };
+  });
+}
+
+/** After asking: until the answer is finished, the time is over, or it turns out that there will be none.
+ * @param {PageOrder} order @returns {Promise<PageVerdict>} */
+async function wait(order) {
+  observe(order);
+  collect(order.profile.read);
+  let classifiedAtMs = -Infinity;
+  const { error } = order.profile.finished;
+  const verdict = await lookUntil((startedAtMs) => {
+    const now = performance.now();
+    const { done, nextMs } = lookAtAnswer(order, startedAtMs);
+    const late = now - startedAtMs >= order.budgetMs;
+    // Conditions may ask for the whole page's text, which is too dear for every change of a stream.
+    if (done || late || now - classifiedAtMs >= LOOK_EVERY_MS) {
+      classifiedAtMs = now;
+      const found = document.readyState === 'loading' && !late ? null : classify(order);
+      if (found) return { verdict: found, nextMs: 0 };
+      if (error !== undefined && findAll(error).some(isVisible))
+        return {
+          verdict: { kind: 'failed', detail: 'The page shows its marker of failure.', signals: listSignals() },
+          nextMs: 0,
+        };
+    }
+    if (late) return { verdict: { kind: 'over', how: 'late', signals: listSignals() }, nextMs: 0 };
+    const finished = done && seen.absentSinceMs === null;
+    return {
+      verdict: finished ? { kind: 'over', how: 'finished', signals: listSignals() } : null,
+      nextMs: Math.min(nextMs, order.budgetMs),
+    };
+  });
+  if (verdict.kind === 'absent')
+    return { ...verdict, proofHtml: order.wantsProof ? await finishSnapshot(takeSnapshot()) : null };
+  if (verdict.kind !== 'over') return verdict;
+  return { kind: verdict.how, signals: verdict.signals, reading: await readPage(order, order.wantsProof) };
+}
+
+/** Between two steps: what kind of page this is now. @param {PageOrder} order */
+function check(order) {
+  return lookUntil(() => {
+    const verdict = classify(order);
+    const undecided = verdict === null && seen.absentSinceMs !== null;
+    return { verdict: verdict ?? (undecided ? null : { kind: 'ready', signals: listSignals() }), nextMs: 50 };
+  });
+}
+
+Object.defineProperty(globalThis, Symbol.for('search-capture'), { value: { arrive, check, wait } });

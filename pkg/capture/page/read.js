@@ -1,0 +1,233 @@
+// Reading the answer and what stands around it. Runs inside the page.
+
+/** @typedef {import('./messages.ts').PageOrder} PageOrder */
+/** @typedef {PageOrder['profile']['read']} ReadRules */
+/** @typedef {NonNullable<ReadRules['citations']>[number]} CitationRule */
+
+/** The answer's nodes: matches that were there before we asked and still say the same are none of it.
+ * @param {ReadRules} read @param {string[]} before texts of the matches before asking @returns {Element[]} */
+function findAnswers(read, before) {
+  if (read.answer === undefined) return [];
+  const drop = dropSelector(read);
+  const fresh = findAll(read.answer).filter(
+    (element, index) => before[index] === undefined || before[index] !== textOf(element, drop),
+  );
+  return read.join === true ? fresh : fresh.slice(-1);
+}
+
+/** @param {ReadRules} read */
+function dropSelector(read) {
+  return (read.drop ?? []).join(', ');
+}
+
+/** The text that must be there and come to rest. @param {ReadRules} read @param {string[]} before @returns {string} */
+function answerText(read, before) {
+  if (read.answer === undefined) {
+    const items = read.results ? findAll(read.results.item) : [];
+    return items.map((item) => textOf(item, '')).join('\n');
+  }
+  const drop = dropSelector(read);
+  return findAnswers(read, before)
+    .map((element) => textOf(element, drop))
+    .join('\n');
+}
+
+/** @param {Element} item @param {CitationRule} rule @returns {string} absolute URL, or empty */
+function citedUrl(item, rule) {
+  const attribute = rule.attribute ?? 'href';
+  const holder =
+    findInside(item, rule.link) ??
+    (item.hasAttribute(attribute)
+      ? item
+      : (findInside(item, `[${CSS.escape(attribute)}]`) ?? item.closest(`[${CSS.escape(attribute)}]`)));
+  return absolute(holder?.getAttribute(attribute) ?? '');
+}
+
+/** @param {string} url */
+function absolute(url) {
+  if (url.trim() === '') return '';
+  try {
+    const parsed = new URL(url, document.baseURI);
+    return /^https?:$/.test(parsed.protocol) ? parsed.href : '';
+  } catch {
+    return '';
+  }
+}
+
+/** `title` is a selector inside the item, or else an attribute of the item.
+ * @param {Element} item @param {string | undefined} title */
+function titleOf(item, title) {
+  if (title === undefined) return '';
+  const inside = /^[\w-]+$/.test(title) && item.hasAttribute(title) ? null : findInside(item, title);
+  return foldSpace(inside ? textOf(inside, '') : (item.getAttribute(title) ?? ''));
+}
+
+/** @param {string} name as a page shows it: `[1]`, `(1)` or `1` */
+function refName(name) {
+  return foldSpace(name)
+    .replace(/^[[(]+|[\])]+$/g, '')
+    .trim();
+}
+
+/** @param {Element} item @param {CitationRule} rule */
+function refOf(item, rule) {
+  const named = rule.refersBy === undefined || rule.refersBy === 'text' ? null : item.getAttribute(rule.refersBy);
+  return refName(named ?? textOf(item, ''));
+}
+
+/** True when the text is only a marker: a number such as `1` or `[2]`, or the cited host, as in `example.com +1`.
+ * @param {string} text @param {string} url */
+function isChipText(text, url) {
+  const shown = foldSpace(text).replace(/\s*\+\s*\d+$/, '');
+  if (/^[^\p{L}\p{N}]*(\d{1,3}[^\p{L}\p{N}]*)?$/u.test(shown)) return true;
+  const host = url === '' ? '' : new URL(url).hostname;
+  const name = shown.toLowerCase();
+  return host !== '' && (name === host || `www.${name}` === host);
+}
+
+/** @param {ReadRules} read */
+function readListed(read) {
+  /** @type {import('./messages.ts').ListedItem[]} */
+  const listed = [];
+  for (const rule of read.citations ?? []) {
+    if (rule.where !== 'listed') continue;
+    findAll(rule.item).forEach((item, index) => {
+      const url = citedUrl(item, rule);
+      if (url === '') return;
+      const named = rule.refersBy === undefined ? null : item.getAttribute(rule.refersBy);
+      const title =
+        titleOf(item, rule.title) || foldSpace(textOf(findInside(item, rule.link ?? 'a[href]') ?? item, ''));
+      listed.push({ url, title, role: rule.role, ref: named === null ? String(index + 1) : refName(named) });
+    });
+  }
+  return listed;
+}
+
+/** @param {ReadRules} read */
+function readResultItems(read) {
+  const rule = read.results;
+  if (!rule) return [];
+  return findAll(rule.item).flatMap((item) => {
+    const selector = rule.link ?? 'a[href]';
+    const link = findInside(item, selector) ?? (item.matches(selector) ? item : null);
+    const url = absolute(link?.getAttribute('href') ?? '');
+    if (url === '') return [];
+    /** @param {string | undefined} part */
+    const text = (part) => {
+      const found = findInside(item, part);
+      return found ? foldSpace(textOf(found, '')) : '';
+    };
+    const dated = findInside(item, rule.date);
+    const date = dated?.getAttribute('datetime') ?? text(rule.date);
+    const title = rule.title === undefined && link ? foldSpace(textOf(link, '')) : text(rule.title);
+    return [{ url, title, snippet: text(rule.snippet), date }];
+  });
+}
+
+/** @param {ReadRules} read */
+function readModelLabel(read) {
+  const found = read.model ? findFirst(read.model.selector) : undefined;
+  if (!read.model || !found) return null;
+  const label =
+    read.model.attribute === undefined ? textOf(found, '') : (found.getAttribute(read.model.attribute) ?? '');
+  return foldSpace(label) || null;
+}
+
+const KEPT_ATTRIBUTES = [
+  'class',
+  'alt',
+  'start',
+  'colspan',
+  'rowspan',
+  'lang',
+  'dir',
+  'role',
+  'aria-level',
+  'aria-hidden',
+  'open',
+];
+const SKIPPED = new Set(['SCRIPT', 'STYLE', 'TEMPLATE', 'NOSCRIPT', 'IFRAME', 'OBJECT', 'EMBED', 'LINK', 'META']);
+
+/** @typedef {{read: ReadRules, inline: CitationRule[], skip: string, target: Document}} Cloning */
+
+/** The answer as clean HTML: what is hidden or dropped is left out, shadow trees are flattened, citations are marked.
+ * @param {ReadRules} read @param {Element[]} answers @returns {string} */
+function cloneAnswers(read, answers) {
+  const rules = read.citations ?? [];
+  const listed = rules.filter(({ where }) => where === 'listed').map(({ item }) => item);
+  const target = document.implementation.createHTMLDocument('');
+  /** @type {Cloning} */
+  const cloning = {
+    read,
+    inline: rules.filter(({ where }) => where === 'inline'),
+    skip: [...(read.drop ?? []), ...listed].join(', '),
+    target,
+  };
+  const box = target.createElement('div');
+  for (const answer of answers) cloneInto(box, answer, cloning, false);
+  return box.innerHTML;
+}
+
+/** @param {Node} parent @param {Node} node @param {Cloning} cloning @param {boolean} cited inside a marked citation */
+function cloneInto(parent, node, cloning, cited) {
+  if (node instanceof Text) {
+    cloneText(parent, node, cloning);
+    return;
+  }
+  if (!(node instanceof Element) || SKIPPED.has(node.tagName)) return;
+  if (cloning.skip !== '' && deepMatches(node, cloning.skip)) return;
+  const style = getComputedStyle(node);
+  if (style.display === 'none') return;
+  const copy = copyElement(node, style, cloning, cited);
+  const rule = cited ? undefined : cloning.inline.find(({ item }) => deepMatches(node, item));
+  if (rule && copy instanceof Element) markCitation(copy, node, rule);
+  parent.appendChild(copy);
+  for (const child of shownChildren(node)) cloneInto(copy, child, cloning, cited || rule !== undefined);
+}
+
+/** @param {Element} node @param {CSSStyleDeclaration} style @param {Cloning} cloning @param {boolean} cited */
+function copyElement(node, style, { target }, cited) {
+  const isOwnKind = node.tagName.includes('-') || node instanceof HTMLSlotElement;
+  const inline = style.display.startsWith('inline') || style.display === 'contents';
+  const copy = isOwnKind
+    ? target.createElement(inline ? 'span' : 'div')
+    : target.createElementNS(node.namespaceURI, cited && node.tagName === 'A' ? 'span' : node.localName);
+  for (const name of KEPT_ATTRIBUTES) {
+    const value = node.getAttribute(name);
+    if (value !== null) copy.setAttribute(name, value);
+  }
+  // One link in another would be read as two citations.
+  const href = node.getAttribute('href');
+  if (href !== null && !cited) copy.setAttribute('href', href.startsWith('#') ? href : absolute(href) || '#');
+  return copy;
+}
+
+/** Line breaks that the page shows in running text become `<br>`: HTML folds them.
+ * @param {Node} parent @param {Text} node @param {Cloning} cloning */
+function cloneText(parent, node, { target }) {
+  const around = parentOf(node);
+  const style = around ? getComputedStyle(around) : null;
+  if (style !== null && style.visibility !== 'visible') return;
+  const breaks = style !== null && /^(pre|pre-wrap|pre-line|break-spaces)$/.test(style.whiteSpace);
+  if (!breaks || !node.data.includes('\n') || (around && around.closest('pre') !== null)) {
+    parent.appendChild(target.createTextNode(node.data));
+    return;
+  }
+  node.data.split('\n').forEach((line, index) => {
+    if (index > 0) parent.appendChild(target.createElement('br'));
+    parent.appendChild(target.createTextNode(line));
+  });
+}
+
+/** @param {Element} copy @param {Element} item @param {CitationRule} rule */
+function markCitation(copy, item, rule) {
+  const url = citedUrl(item, rule);
+  const text = textOf(item, '');
+  copy.setAttribute('data-scs-cite', rule.role);
+  if (url !== '') copy.setAttribute('data-scs-url', url);
+  else copy.setAttribute('data-scs-ref', refOf(item, rule));
+  const title = titleOf(item, rule.title);
+  if (title !== '') copy.setAttribute('data-scs-title', title);
+  const isChip = rule.chip ?? (url === '' || rule.refersBy !== undefined || isChipText(text, url));
+  if (isChip) copy.setAttribute('data-scs-chip', '');
+}

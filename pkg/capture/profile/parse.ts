@@ -1,0 +1,27 @@
+import { ValidationError } from 'yup';
+import type { Profile } from './profile.ts';
+import { PROFILE_RULES } from './rules.ts';
+
+/**
+ * A profile from a document. Throws one error that lists every fault as `path: message`; `path` is where the profile
+ * stands in its document, for example `spec.profile`.
+ */
+export function parseProfile(value: unknown, path: string): Profile {
+  const faults: string[] = [];
+  if (isProfile(value, path, faults)) return value;
+  throw new Error(faults.join('\n'));
+}
+
+function isProfile(value: unknown, path: string, faults: string[]): value is Profile {
+  try {
+    PROFILE_RULES.validateSync(value, { abortEarly: false, strict: true });
+    return true;
+  } catch (error) {
+    if (!(error instanceof ValidationError)) throw error;
+    const found = error.inner.length > 0 ? error.inner : [error];
+    for (const { path: place = '', message } of found) {
+      faults.push(`${[path, place].filter((part) => part !== '').join('.')}: ${message}`);
+    }
+    return false;
+  }
+}
