@@ -1,6 +1,13 @@
 import { openArtifactStore } from '../../pkg/artifacts/index.ts';
 import { loadSettings, redact } from '../../pkg/config/index.ts';
-import { createDrivers, createRunner, loadLanes, publishLanes, type Runner } from '../../pkg/lanes/index.ts';
+import {
+  createDrivers,
+  createRunner,
+  loadLanes,
+  publishLanes,
+  reportLane,
+  type Runner,
+} from '../../pkg/lanes/index.ts';
 import { checkSchema, listen, openDatabase } from '../../pkg/postgres/index.ts';
 import { subscribe } from '../../pkg/queue/index.ts';
 import { runProcess, systemClock } from '../../pkg/runtime/index.ts';
@@ -52,6 +59,17 @@ await runProcess({ log, releaseTimeoutMs: 30_000 }, async (scope) => {
     log,
   });
   scope.defer('drivers', () => drivers.close());
+
+  try {
+    await drivers.start();
+  } catch (error) {
+    // Told before we give up: searches for these surfaces then say so at once instead of waiting for nobody.
+    const reason = error instanceof Error ? error.message : String(error);
+    for (const { spec } of lanes) {
+      if (spec.driver === 'browser') await reportLane(db.system, spec.surface, reason.slice(0, 500));
+    }
+    throw error;
+  }
 
   const runners: Runner[] = [];
   for (const lane of lanes) {

@@ -1,4 +1,13 @@
-import { isAssistant, type Answer, type ErrorCode, type Evidence, type ObservedModel, type Region, type Surface, type TerminalState } from '../contract/index.ts';
+import {
+  isAssistant,
+  type Answer,
+  type ErrorCode,
+  type Evidence,
+  type ObservedModel,
+  type Region,
+  type Surface,
+  type TerminalState,
+} from '../contract/index.ts';
 
 /** What a driver is asked to do. Everything it may know about the search is here. */
 export type CaptureTask = {

@@ -21,7 +21,14 @@ export type DriversDeps = {
   log: Logger;
 };
 
-export type Drivers = { of(lane: CaptureLane): Driver; close(): Promise<void> };
+export type Drivers = {
+  of(lane: CaptureLane): Driver;
+  /** Starts each browser once, so that the first capture does not wait for it. Rejects when one does not come up. */
+  start(): Promise<void>;
+  close(): Promise<void>;
+};
+
+const START_TIMEOUT_MS = 30_000;
 
 /** The drivers of one process. Lanes that ask for the same browser share its processes. */
 export async function createDrivers(deps: DriversDeps): Promise<Drivers> {
@@ -39,6 +46,13 @@ export async function createDrivers(deps: DriversDeps): Promise<Drivers> {
       const driver = drivers.get(lane.metadata.name);
       if (driver === undefined) throw new Error(`the lane ${lane.metadata.name} has no driver`);
       return driver;
+    },
+    start: async () => {
+      for (const pool of pools.values()) {
+        const recipe = { key: 'start', options: {}, initScript: '' };
+        const lease = await pool.lease(recipe, START_TIMEOUT_MS, AbortSignal.timeout(START_TIMEOUT_MS));
+        lease.release();
+      }
     },
     close: async () => {
       await Promise.all([...drivers.values()].map((driver) => driver.close()));

@@ -114,7 +114,7 @@ function describeTask(claim: Claim, options: RunnerOptions): CaptureTask {
  */
 async function keepLease(deps: RunnerDeps, options: RunnerOptions, claim: Claim, lost: AbortController): Promise<void> {
   let renewedMs = deps.clock.nowMs();
-  while (!lost.signal.aborted) {
+  for (;;) {
     await pause((options.leaseSeconds * 1000) / 3, lost.signal);
     if (lost.signal.aborted) return;
     try {
@@ -199,7 +199,7 @@ async function storeProofs(deps: RunnerDeps, claim: Claim, result: CaptureResult
   if ('proofHtml' in result && result.proofHtml !== null) {
     pages.push({ name: 'proof.html', contentType: 'text/html', bytes: Buffer.from(result.proofHtml), served: true });
   }
-  if ('screenshot' in result && result.screenshot !== undefined) {
+  if ('screenshot' in result) {
     pages.push({ name: 'blocked.png', contentType: 'image/png', bytes: result.screenshot, served: false });
   }
   const stored: StoredProof[] = [];

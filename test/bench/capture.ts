@@ -40,7 +40,7 @@ export async function benchCapture(): Promise<Row[]> {
     try {
       const tab = await context.newPage();
       await tab.goto(`${page.url}/?q=bench`);
-      await tab.waitForSelector('#done');
+      await tab.waitForSelector('#done', { state: 'attached' });
       await tab.locator('#answer').innerHTML();
     } finally {
       await context.close();

@@ -18,7 +18,11 @@ describe('the ledger', () => {
   it('adds grants up to the balance', async () => {
     const accountId = await openAccount(test.db, { credits: 20 });
     await test.db.inTransaction((sql) => grant(sql, accountId, 5));
-    expect((await readUsage(test.db, accountId, Date.now())).balance).toEqual({ total: 25, reserved: 0, available: 25 });
+    expect((await readUsage(test.db, accountId, Date.now())).balance).toEqual({
+      total: 25,
+      reserved: 0,
+      available: 25,
+    });
   });
 
   it.each([
@@ -42,7 +46,11 @@ describe('usage', () => {
   it('of a new account is zero on each of 90 days', async () => {
     const accountId = await openAccount(test.db);
     const { usage } = await readUsage(test.db, accountId, Date.parse('2026-11-21T12:00:00Z'));
-    expect(usage).toMatchObject({ window: { from: '2026-10-23', to: '2026-11-21' }, groups: [], totals: { callCount: 0, creditsCharged: 0 } });
+    expect(usage).toMatchObject({
+      window: { from: '2026-10-23', to: '2026-11-21' },
+      groups: [],
+      totals: { callCount: 0, creditsCharged: 0 },
+    });
     expect(usage.daily).toHaveLength(90);
     expect(usage.daily.at(-1)).toEqual({ date: '2026-11-21', callCount: 0, creditsCharged: 0 });
   });

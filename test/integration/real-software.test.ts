@@ -114,7 +114,7 @@ describe('the lane for Chainlit', () => {
   });
 
   it('keeps questions apart that are asked at the same time', async () => {
-    const questions = ['one at a time?', 'or two?', 'or three?'];
+    const questions = ['one at a time?', 'or two?'];
     const results = await Promise.all(questions.map((question) => capture('assistant_one', question)));
     for (const [index, result] of results.entries()) expectAnswer(result, questions[index] ?? '');
   });
@@ -132,7 +132,7 @@ describe('the lane for Chainlit', () => {
         "- Weight: see the [lab's table](https://lab.example/weight?model=2)\n- Brakes: discs hold in the rain\n- Price",
         '> Buy the one that you will ride.',
         "The [buyer's guide](https://guides.example/bicycles) has the details.",
-      ].join('\n\n') + '\n',
+      ].join('\n\n'),
     );
     expect(result.proofHtml).toContain('Buy the one that you will ride.');
     expect(result.proofHtml).not.toContain('<script');
@@ -158,9 +158,12 @@ describe('the lanes for SearXNG', () => {
     expect(asked.at(-1)).toEqual(question);
   });
 
-  it.each(['engine_search', 'engine_news'] as const)('says that %s has nothing where it finds nothing', async (surface) => {
-    expect(await capture(surface, 'nothing at all')).toMatchObject({ outcome: 'absent', effectiveRegion: null });
-  });
+  it.each(['engine_search', 'engine_news'] as const)(
+    'says that %s has nothing where it finds nothing',
+    async (surface) => {
+      expect(await capture(surface, 'nothing at all')).toMatchObject({ outcome: 'absent', effectiveRegion: null });
+    },
+  );
 
   it('does not take a failing engine for one that finds nothing', async () => {
     expect(await capture('engine_search', 'broken')).toMatchObject({ outcome: 'unusable' });

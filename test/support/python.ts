@@ -15,7 +15,12 @@ const SYSTEM_INSTALL_TIMEOUT_MS = 10 * 60_000;
 const CREATE_TIMEOUT_MS = 120_000;
 const INSTALL_TIMEOUT_MS = 300_000;
 
-export type PythonSoftware = { name: string; version: string; /** What pip is to install beside it. */ also?: string[] };
+export type PythonSoftware = {
+  name: string;
+  version: string;
+  /** What pip is to install beside it. */
+  also?: string[];
+};
 
 /**
  * The folder of the commands of a program from PyPI, in a virtual environment of its own below `.local/python`. Made

@@ -14,7 +14,10 @@ export type Profile = {
     headers?: Record<string, string>;
     /** Region fields that the URL or headers above really apply, so that `effective` may name them. */
     applies?: RegionField[];
-    /** What must stand there before the first step. Default: the document is parsed. */
+    /**
+     * What must stand there, beside the whole document, before the first step; without steps, before the answer can
+     * be finished.
+     */
     until?: string;
   };
   /** How to ask, in order. Empty where the URL already asked. */

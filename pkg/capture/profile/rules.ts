@@ -98,7 +98,7 @@ const citation = strictObject({
   refersBy: text(),
 });
 
-const headers = yup.lazy((value: unknown): yup.Schema => {
+const headers: yup.Lazy<unknown> = yup.lazy((value: unknown): yup.Schema => {
   if (value === undefined) return yup.mixed();
   if (!isRecord(value)) return yup.mixed().test('headers', 'must be an object', () => false);
   return strictObject(Object.fromEntries(Object.keys(value).map((name) => [name, template()])));

@@ -1,4 +1,4 @@
-"""A small assistant that shows how a lane reads an engine: it streams a Markdown answer, a piece at a time."""
+"""A small assistant to try a lane with: it streams an answer in Markdown that quotes the question word for word."""
 
 import asyncio
 import json
@@ -29,9 +29,17 @@ The [buyer's guide](https://guides.example/bicycles) has the details.
 
 @cl.on_message
 async def answer(message: cl.Message) -> None:
-    text = ANSWER.format(question=json.dumps(message.content, ensure_ascii=False))
+    question = json.dumps(message.content, ensure_ascii=False)
+    first, second = ANSWER.format(question=question).split("## How", 1)
     reply = cl.Message(content="")
-    for start in range(0, len(text), 12):
-        await reply.stream_token(text[start : start + 12])
-        await asyncio.sleep(0.02)
+    await stream(reply, first)
+    # Assistants stop to think: a reader that takes silence for the end has half an answer.
+    await asyncio.sleep(1)
+    await stream(reply, f"## How{second}")
     await reply.send()
+
+
+async def stream(reply: cl.Message, text: str) -> None:
+    for start in range(0, len(text), 24):
+        await reply.stream_token(text[start : start + 24])
+        await asyncio.sleep(0.01)
