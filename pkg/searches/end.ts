@@ -162,7 +162,7 @@ async function insertEnvelopes(sql: Sql, accountId: string, envelopes: readonly 
     sql,
     `INSERT INTO envelopes (capture_id, account_id, envelope)
      SELECT e.envelope -> 'job' ->> 'id', :accountId, e.envelope
-     FROM jsonb_array_elements(CAST(:envelopes AS jsonb)) AS e(envelope)`,
+     FROM json_array_elements(CAST(:envelopes AS json)) AS e(envelope)`,
     { accountId, envelopes: JSON.stringify(envelopes) },
   );
 }

@@ -13,10 +13,15 @@ describe('the plan of a search', () => {
   it('has one child for each surface and region, surfaces outermost, at the price of its surface', () => {
     const plan = planSearch(
       JOB,
-      { surfaces: ['assistant_one', 'engine_news'], regions: [{ country: 'DE' }, { country: 'US', city: 'St. Louis' }] },
+      {
+        surfaces: ['assistant_one', 'engine_news'],
+        regions: [{ country: 'DE' }, { country: 'US', city: 'St. Louis' }],
+      },
       (surface) => (surface === 'assistant_one' ? 5 : 3),
     );
-    expect(plan.children.map(({ surface, regionKey, price, position }) => [surface, regionKey, price, position])).toEqual([
+    expect(
+      plan.children.map(({ surface, regionKey, price, position }) => [surface, regionKey, price, position]),
+    ).toEqual([
       ['assistant_one', 'de', 5, 0],
       ['assistant_one', 'us:st-louis', 5, 1],
       ['engine_news', 'de', 3, 2],

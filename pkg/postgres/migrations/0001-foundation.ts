@@ -168,7 +168,8 @@ CREATE TRIGGER ledger_is_append_only BEFORE UPDATE OR DELETE ON ledger_entries
 CREATE TABLE envelopes (
   capture_id text PRIMARY KEY REFERENCES captures (id) ON DELETE CASCADE,
   account_id text NOT NULL REFERENCES accounts (id),
-  envelope jsonb NOT NULL
+  -- json, not jsonb: it is read back as it was written, in the order that a person reads it.
+  envelope json NOT NULL
 );
 
 -- Rolled up when a capture ends, so that reading usage never counts captures.
