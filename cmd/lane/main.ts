@@ -1,13 +1,6 @@
 import { openArtifactStore } from '../../pkg/artifacts/index.ts';
 import { loadSettings, redact } from '../../pkg/config/index.ts';
-import {
-  createDrivers,
-  createRunner,
-  loadLanes,
-  publishLanes,
-  reportLane,
-  type Runner,
-} from '../../pkg/lanes/index.ts';
+import { createDrivers, createRunner, loadLanes, publishLanes, reportLane } from '../../pkg/lanes/index.ts';
 import { checkSchema, listen, openDatabase } from '../../pkg/postgres/index.ts';
 import { subscribe } from '../../pkg/queue/index.ts';
 import { runProcess, systemClock } from '../../pkg/runtime/index.ts';
@@ -71,29 +64,31 @@ await runProcess({ log, releaseTimeoutMs: 30_000 }, async (scope) => {
     throw error;
   }
 
-  const runners: Runner[] = [];
-  for (const lane of lanes) {
+  const working = lanes.map((lane) => {
+    const { surface, timeouts, browser } = lane.spec;
     const runner = createRunner(
       { db, driver: drivers.of(lane), artifacts, clock, log, metrics },
       {
-        surface: lane.spec.surface,
-        captureSeconds: lane.spec.timeouts.captureSeconds,
-        queueSeconds: lane.spec.timeouts.queueSeconds,
+        surface,
+        captureSeconds: timeouts.captureSeconds,
+        queueSeconds: timeouts.queueSeconds,
         leaseSeconds: settings.leaseSeconds,
         retryBackoffSeconds: settings.retryBackoffSeconds,
       },
     );
-    runners.push(runner);
     const subscription = subscribe(
-      { url: settings.redisUrl, surface: lane.spec.surface, concurrency: lane.spec.browser.concurrency, log },
+      { url: settings.redisUrl, surface, concurrency: browser.concurrency, log },
       (announcement) => runner.take(announcement),
     );
-    scope.defer(`lane ${lane.metadata.name}`, () => subscription.close());
-    scope.defer(`captures of ${lane.metadata.name}`, () => runner.drain(10_000));
-  }
+    return { runner, subscription };
+  });
+  // Taking stops at once, in all lanes; what runs has a while to end, then goes back into the queue.
+  scope.defer('captures', () =>
+    Promise.all(working.flatMap(({ runner, subscription }) => [subscription.close(), runner.drain(10_000)])),
+  );
 
   const notices = listen({ url: settings.databaseUrl, channels: [SEARCH_CANCELED], log }, (_, searchId) => {
-    for (const runner of runners) runner.onCanceled(searchId);
+    for (const { runner } of working) runner.onCanceled(searchId);
   });
   scope.defer('notices', () => notices.close());
 

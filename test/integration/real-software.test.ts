@@ -3,14 +3,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { startGuard } from '../../cmd/standalone/servers/guard.ts';
+import { startGuard, type Guard } from '../../cmd/standalone/servers/guard.ts';
 import { ensureChromium } from '../../cmd/standalone/servers/programs.ts';
-import type { CaptureResult } from '../../pkg/capture/index.ts';
+import type { CapturedPage, CaptureResult } from '../../pkg/capture/index.ts';
 import type { Region, Surface } from '../../pkg/contract/index.ts';
 import { createDrivers, loadLanes, type CaptureLane, type Drivers } from '../../pkg/lanes/index.ts';
 import { systemClock } from '../../pkg/runtime/index.ts';
 import { createLog } from '../../pkg/telemetry/index.ts';
-import { startChainlit } from '../support/chainlit.ts';
+import { startChainlit, type StartedSoftware } from '../support/chainlit.ts';
 import { startSearxng, type Asked, type Entry } from '../support/searxng.ts';
 
 const LANES = fileURLToPath(new URL('../../config/lanes/examples', import.meta.url));
@@ -28,10 +28,7 @@ beforeAll(async () => {
   undo.push(() => rm(dir, { recursive: true, force: true }));
   const guard = startGuard();
   undo.push(() => guard.close());
-  const chainlit = await startChainlit({ dir, guard });
-  undo.push(() => chainlit.stop());
-  const searxng = await startSearxng({ dir, guard, corpus: (question) => (asked.push(question), find(question)) });
-  undo.push(() => searxng.stop());
+  const [chainlit, searxng] = await startBoth(dir, guard);
   lanes = await loadLanes(LANES, {
     replaceOrigin: { 'http://127.0.0.1:8000': chainlit.url, 'http://127.0.0.1:8888': searxng.url },
   });
@@ -49,6 +46,22 @@ beforeAll(async () => {
 afterAll(async () => {
   for (const step of undo.reverse()) await step();
 }, 60_000);
+
+/** Both at a time, and both are stopped at the end also when only one of them came up. */
+async function startBoth(dir: string, guard: Guard): Promise<[StartedSoftware, StartedSoftware]> {
+  const note = (question: Asked): ReturnType<typeof find> => {
+    asked.push(question);
+    return find(question);
+  };
+  const [chainlit, searxng] = await Promise.allSettled([
+    startChainlit({ dir, guard }),
+    startSearxng({ dir, guard, corpus: note }),
+  ]);
+  for (const each of [chainlit, searxng]) if (each.status === 'fulfilled') undo.push(() => each.value.stop());
+  if (chainlit.status === 'rejected') throw chainlit.reason;
+  if (searxng.status === 'rejected') throw searxng.reason;
+  return [chainlit.value, searxng.value];
+}
 
 async function capture(surface: Surface, query: string, region: Region | null = null): Promise<CaptureResult> {
   const lane = lanes.find(({ spec }) => spec.surface === surface);
@@ -95,34 +108,28 @@ describe('the lane for Chainlit', () => {
         charRanges: [range(text.lastIndexOf(table), table)],
       },
     ];
-    expect(result).toMatchObject({
-      outcome: 'completed',
-      answer: { text, blocks },
-      evidence: { sources, fanOut: { provenance: 'none', queries: [] } },
-      model: { providerId: 'chainlit' },
-      effectiveRegion: null,
-    });
+    const page = expectCompleted(result);
+    expect(page.answer).toMatchObject({ text, blocks });
+    expect(page.evidence).toEqual({ sources, fanOut: { provenance: 'none', queries: [] } });
+    expect(page.model.providerId).toBe('chainlit');
+    expect(page.effectiveRegion).toBeNull();
   }
 
-  it.each([
-    ['a plain question', 'Which bicycle should I buy?'],
-    ['line breaks, indentation and an empty line', 'Which bicycle?\n  - light\n\n  - "cheap"\tand 100 % safe'],
-    ['markup, emoji and several scripts', '<b>Fahrräder</b> & 自転車 🚲 أي دراجة؟ ```code``` {query}'],
-    ['the longest that is allowed', 'bicycle '.repeat(249) + 'bicycles'],
-  ])('sends %s whole and reads the whole answer', async (_name, question) => {
-    expectAnswer(await capture('assistant_one', question), question);
-  });
-
-  it('keeps questions apart that are asked at the same time', async () => {
-    const questions = ['one at a time?', 'or two?'];
+  it('sends each of several questions whole, and reads each whole answer, asked at the same time', async () => {
+    const questions = [
+      'Which bicycle?\n  - light\n\n  - "cheap"\tand 100 % safe',
+      '<b>Fahrräder</b> & 自転車 🚲 أي دراجة؟ ```code``` {query}',
+      'bicycle '.repeat(249) + 'bicycles',
+    ];
     const results = await Promise.all(questions.map((question) => capture('assistant_one', question)));
     for (const [index, result] of results.entries()) expectAnswer(result, questions[index] ?? '');
   });
 
   it('gives the answer as markdown, and the page as proof', async () => {
     const result = await capture('assistant_one', 'why?');
-    if (result.outcome !== 'completed') throw new Error(`the outcome is ${result.outcome}`);
-    expect(result.answer.markdown).toBe(
+    expectAnswer(result, 'why?');
+    const page = expectCompleted(result);
+    expect(page.answer.markdown).toBe(
       [
         '## What was asked',
         'The question arrived as this text:',
@@ -134,8 +141,8 @@ describe('the lane for Chainlit', () => {
         "The [buyer's guide](https://guides.example/bicycles) has the details.",
       ].join('\n\n'),
     );
-    expect(result.proofHtml).toContain('Buy the one that you will ride.');
-    expect(result.proofHtml).not.toContain('<script');
+    expect(page.proofHtml).toContain('Buy the one that you will ride.');
+    expect(page.proofHtml).not.toContain('<script');
   });
 });
 
@@ -194,10 +201,13 @@ function expectResults(result: CaptureResult, found: Entry[] | number, effective
     return { id: index + 1, url, title, role: 'result', cited: true, charRanges };
   });
   const referenceIds = sources.map(({ id }) => id);
-  expect(result).toMatchObject({
-    outcome: 'completed',
-    answer: { text, blocks: [{ type: 'list', text, referenceIds }] },
-    evidence: { sources },
-    effectiveRegion,
-  });
+  const page = expectCompleted(result);
+  expect(page.answer).toMatchObject({ text, blocks: [{ type: 'list', text, referenceIds }] });
+  expect(page.evidence.sources).toEqual(sources);
+  expect(page.effectiveRegion).toEqual(effectiveRegion);
+}
+
+function expectCompleted(result: CaptureResult): CapturedPage {
+  if (result.outcome === 'completed') return result;
+  throw new Error(`the outcome is ${result.outcome}${'detail' in result ? `: ${result.detail}` : ''}`);
 }
