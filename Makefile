@@ -30,6 +30,7 @@ test: $(INSTALLED) ## Run all tests. ARGS='--testPathPatterns pkg/credits': some
 
 check: $(INSTALLED) ## Types, lint, format, dependency rules, dead code, names
 	$(BIN)/tsc --noEmit -p .
+	$(BIN)/tsc --noEmit -p pkg/capture/page
 	$(BIN)/eslint --max-warnings 0 .
 	$(BIN)/prettier --check --log-level warn .
 	$(BIN)/depcruise --config .dependency-cruiser.cjs cmd pkg test

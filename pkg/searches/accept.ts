@@ -190,14 +190,20 @@ async function reserveRoom(sql: Sql, acceptor: Acceptor, fresh: readonly Draft[]
       throw new ServiceError(
         SHORTAGES.queue,
         `${queued} captures wait; with ${captures} more the ceiling of ${acceptor.ceilings.queued} would be exceeded.`,
+        { headers: { 'Retry-After': QUEUE_RETRY_SECONDS } },
       );
     case 'concurrency':
       throw new ServiceError(
         SHORTAGES.concurrency,
         `${syncInFlight} synchronous captures are in flight; the ceiling is ${acceptor.ceilings.syncInFlight}.`,
+        { headers: { 'Retry-After': SYNC_RETRY_SECONDS } },
       );
   }
 }
+
+// How soon there may be room: a capture takes seconds, a queue at its ceiling drains a little in the same time.
+const SYNC_RETRY_SECONDS = '2';
+const QUEUE_RETRY_SECONDS = '10';
 
 /** One INSERT for all parents of the submit. */
 async function insertSearches(sql: Sql, accountId: string, drafts: readonly Draft[]): Promise<void> {

@@ -44,7 +44,8 @@ export type AnswerBody = Omit<Envelope, 'job'> & {
   job: Omit<EnvelopeJob, 'status'> & { status: string; children: string[] };
   children: { id: string; status: string; region: string }[];
   results: Envelope[];
-  items: { status: string; jobId: string }[];
+  items: { status: string; jobId: string; id: string }[];
+  nextCursor: string | null;
   bindings: Record<string, boolean>;
   owner: string;
   html: string;

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises';
 import type { Browser } from 'playwright-core';
 import { withDeadline } from '../../runtime/index.ts';
-import { groupOf, killTree, readCommandLine } from './processes.ts';
+import { groupOf, killProcesses, listTree, readCommandLine } from './processes.ts';
 
 const LAUNCH_TIMEOUT_MS = 30_000;
 const CLOSE_TIMEOUT_MS = 5_000;
@@ -69,13 +69,15 @@ function findProfile(commandLine: readonly string[]): string | null {
 
 async function endBrowser(browser: Browser, groupId: number, profile: string | null): Promise<void> {
   let failure: unknown;
+  // Once the browser is gone, nobody knows any more which helpers were its own.
+  const members = await listTree(groupId);
   try {
     await withDeadline(browser.close(), CLOSE_TIMEOUT_MS, 'closing the browser');
   } catch (error) {
     failure = error;
   }
-  // Also after a clean close: helpers may outlive it, and the call costs nothing when all are gone.
-  const gone = await killTree(groupId, KILL_TIMEOUT_MS);
+  // Also after a clean close, which helpers may outlive.
+  const gone = await killProcesses(groupId, members, KILL_TIMEOUT_MS);
   if (profile !== null) await rm(profile, { recursive: true, force: true, maxRetries: 3, retryDelay: 200 });
   if (!gone) throw new Error(`the browser's process group ${groupId} survived SIGKILL`, { cause: failure });
 }

@@ -12,9 +12,9 @@ export type PageRecipe = { key: string; options: BrowserContextOptions; initScri
 export type PageLease = {
   page: Page;
   /** Prepares a page of the same recipe for the next lease, in the background: call it while waiting for the answer. */
-  warmNext(): void;
+  warmNext: () => void;
   /** Gives page and slot back. Returns at once; a context that does not close within five seconds costs its browser. */
-  release(): void;
+  release: () => void;
 };
 
 export type BrowserPool = {
@@ -191,7 +191,8 @@ export function createBrowserPool(options: BrowserPoolOptions): BrowserPool {
     try {
       await withDeadline(context.close(), CLOSE_TIMEOUT_MS, 'closing a context');
     } catch (error) {
-      log.warn({ err: error }, 'A context did not close');
+      // When the pool ends, the browser may take its contexts with it.
+      if (!closed) log.warn({ err: error }, 'A context did not close');
       retire(live, 'a context did not close');
     } finally {
       slots.give();

@@ -28,19 +28,20 @@ export async function measureTreeMiB(rootPid: number): Promise<number | null> {
 }
 
 /**
- * Kills a process group and whatever else hangs below its leader, and returns when all are gone, or after `timeoutMs`
- * with `false`. A process that is gone already is no error.
+ * Kills a process group and `members`, whatever group they are in by now, and returns when all are gone, or after
+ * `timeoutMs` with `false`. A process that is gone already is no error.
  */
-export async function killTree(groupId: number, timeoutMs: number): Promise<boolean> {
-  const pids = await listTree(groupId);
+export async function killProcesses(groupId: number, members: readonly number[], timeoutMs: number): Promise<boolean> {
   send(-groupId);
-  for (const pid of pids) send(pid);
   const endMs = performance.now() + timeoutMs;
-  while (!(await allGone(pids))) {
+  for (;;) {
+    const running: number[] = [];
+    for (const pid of members) if (await isRunning(pid)) running.push(pid);
+    if (running.length === 0) return true;
+    for (const pid of running) send(pid);
     if (performance.now() > endMs) return false;
     await pause(10);
   }
-  return true;
 }
 
 function send(pid: number): void {
@@ -51,23 +52,20 @@ function send(pid: number): void {
   }
 }
 
-async function allGone(pids: readonly number[]): Promise<boolean> {
-  for (const pid of pids) {
-    try {
-      process.kill(pid, 0);
-    } catch (error) {
-      if (isGone(error)) continue;
-      throw error;
-    }
-    // Where nobody reaps, a killed process stays in the table as a zombie: it holds nothing any more.
-    const state = (await readStat(pid))?.state;
-    if (state !== 'Z' && state !== 'X') return false;
+/** Where nobody reaps, a killed process stays in the table as a zombie: it holds nothing and does not run any more. */
+export async function isRunning(pid: number): Promise<boolean> {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    if (isGone(error)) return false;
+    throw error;
   }
-  return true;
+  const state = (await readStat(pid))?.state;
+  return state !== 'Z' && state !== 'X';
 }
 
 function isGone(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ESRCH';
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ESRCH';
 }
 
 async function listPids(): Promise<number[]> {

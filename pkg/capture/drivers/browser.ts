@@ -6,7 +6,6 @@ import type { Driver } from '../driver.ts';
 import type { CaptureResult, CaptureTask } from '../outcome.ts';
 import { loadPageScript } from '../page/script.ts';
 import type { Profile } from '../profile/profile.ts';
-import type { TemplateValues } from '../profile/template.ts';
 import { runVisit } from './browser/flow.ts';
 import { watchInterruptions } from './browser/interruptions.ts';
 import { explain, type Visit } from './browser/visit.ts';
@@ -31,12 +30,19 @@ export function createBrowserDriver({ profile, pool, clock, log }: BrowserDriver
       const lease = await interruptions.orEnd(leasing);
       if ('outcome' in lease) return lease;
       interruptions.watchPage(lease.page);
-      const visit = {
-        ...{ page: lease.page, profile, task, clock, log, warmNext: lease.warmNext },
-        values: { query: task.query, ...task.region } satisfies TemplateValues,
+      const visit: Visit = {
+        page: lease.page,
+        profile,
+        task,
+        values: { query: task.query, ...task.region },
+        clock,
+        log,
         answerByMs: startMs + task.timeoutMs - reserveMs,
-        ...{ askedAtMs: null, ignoredConsent: [], signals: [] },
-      } satisfies Visit;
+        warmNext: () => lease.warmNext(),
+        askedAtMs: null,
+        ignoredConsent: [],
+        signals: [],
+      };
       return await interruptions.orEnd(runVisit(visit));
     } catch (error) {
       return describeBreak(error);

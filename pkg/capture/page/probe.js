@@ -126,6 +126,7 @@ function signal(name, atMs, again = false) {
 /** @param {PageOrder} order @param {number} startedAtMs @returns {{done: boolean, nextMs: number}} */
 function lookAtAnswer(order, startedAtMs) {
   const { finished, read } = order.profile;
+  const { until } = order.profile.go;
   const now = performance.now();
   const askedForMs = now - startedAtMs + order.askedAgoMs;
   const text = answerText(read, seen.before);
@@ -153,7 +154,8 @@ function lookAtAnswer(order, startedAtMs) {
   const waits = [finished.quietMs - quietMs, order.settleMs - (now - startedAtMs)];
   if (!hasText && !seen.busy) waits.push((finished.graceMs ?? DEFAULT_GRACE_MS) - askedForMs);
   const waitMs = Math.max(...waits);
-  const possible = document.readyState !== 'loading' && !seen.leaving && !busy && held.every(Boolean);
+  const here = document.readyState !== 'loading' && (until === undefined || findFirst(until) !== undefined);
+  const possible = here && !seen.leaving && !busy && held.every(Boolean);
   if (possible && waitMs <= 0) signal('quiet', askedForMs, true);
   return {
     done: possible && waitMs <= 0,
@@ -220,11 +222,19 @@ function lookUntil(look) {
   });
 }
 
+/** Reads what the verdict calls for, in the moment of the verdict. @param {Glance} verdict @param {PageOrder} order @returns {Promise<PageVerdict>} */
+async function conclude(verdict, order) {
+  if (verdict.kind === 'absent')
+    return { ...verdict, proofHtml: order.wantsProof ? await finishSnapshot(takeSnapshot()) : null };
+  if (verdict.kind !== 'over') return verdict;
+  return { kind: verdict.how, signals: verdict.signals, reading: await readPage(order, order.wantsProof) };
+}
+
 /** Before asking: until the page is there, or turns out to be another kind of page. @param {PageOrder} order */
-function arrive(order) {
+async function arrive(order) {
   observe(order);
   const { read, go } = order.profile;
-  return lookUntil((startedAtMs) => {
+  const verdict = await lookUntil((startedAtMs) => {
     const parsed = document.readyState !== 'loading';
     const verdict = parsed ? classify(order) : null;
     if (verdict) return { verdict, nextMs: 0 };
@@ -235,6 +245,7 @@ function arrive(order) {
     if (read.answer !== undefined) seen.before = findAll(read.answer).map((element) => textOf(element, drop) || '\0');
     return { verdict: { kind: 'ready', signals: listSignals() }, nextMs: 0 };
   });
+  return await conclude(verdict, order);
 }
 
 /** After asking: until the answer is finished, the time is over, or it turns out that there will be none.
@@ -266,19 +277,17 @@ async function wait(order) {
       nextMs: Math.min(nextMs, order.budgetMs),
     };
   });
-  if (verdict.kind === 'absent')
-    return { ...verdict, proofHtml: order.wantsProof ? await finishSnapshot(takeSnapshot()) : null };
-  if (verdict.kind !== 'over') return verdict;
-  return { kind: verdict.how, signals: verdict.signals, reading: await readPage(order, order.wantsProof) };
+  return await conclude(verdict, order);
 }
 
 /** Between two steps: what kind of page this is now. @param {PageOrder} order */
-function check(order) {
-  return lookUntil(() => {
+async function check(order) {
+  const verdict = await lookUntil(() => {
     const verdict = classify(order);
     const undecided = verdict === null && seen.absentSinceMs !== null;
     return { verdict: verdict ?? (undecided ? null : { kind: 'ready', signals: listSignals() }), nextMs: 50 };
   });
+  return await conclude(verdict, order);
 }
 
 Object.defineProperty(globalThis, Symbol.for('search-capture'), { value: { arrive, check, wait } });

@@ -28,7 +28,7 @@ const millis = (): yup.NumberSchema =>
     .integer('must be a whole number')
     .min(0, 'must not be negative')
     .max(MAX_WAIT_MS, `must be at most ${MAX_WAIT_MS}`);
-const listOf = (schema: yup.Schema | yup.Lazy<unknown>): yup.Schema =>
+const listOf = (schema: yup.Schema | yup.Lazy<unknown>): yup.ArraySchema<unknown[] | undefined, yup.AnyObject, ''> =>
   yup.array().of(schema).strict().typeError('must be a list');
 const oneOf = (values: readonly string[]): yup.StringSchema =>
   text().oneOf(values, `must be one of: ${values.join(', ')}`);
@@ -98,7 +98,7 @@ const citation = strictObject({
   refersBy: text(),
 });
 
-const headers: yup.Lazy<unknown> = yup.lazy((value: unknown): yup.Schema => {
+const headers = yup.lazy((value: unknown): yup.MixedSchema<unknown> | yup.AnyObjectSchema => {
   if (value === undefined) return yup.mixed();
   if (!isRecord(value)) return yup.mixed().test('headers', 'must be an object', () => false);
   return strictObject(Object.fromEntries(Object.keys(value).map((name) => [name, template()])));

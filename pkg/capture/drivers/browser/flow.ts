@@ -59,8 +59,8 @@ async function prepareRequests({ page, profile, values }: Visit): Promise<void> 
 }
 
 async function askQuestion(visit: Visit): Promise<CaptureResult | null> {
-  const { ask, go } = visit.profile;
-  if (ask.length > 0 || go.until !== undefined) {
+  const { ask } = visit.profile;
+  if (ask.length > 0) {
     const verdict = await look(visit, 'arrive');
     if (verdict.kind !== 'ready') return await conclude(visit, verdict);
     if (leftMs(visit) === 0) return { outcome: 'timeout', detail: 'The page was not ready before the deadline.' };

@@ -33,7 +33,8 @@ async function callOnce(
       finished,
       read,
       ...(classify === undefined ? {} : { classify }),
-      go: go.until === undefined ? {} : { until: go.until },
+      // After the question it has served its purpose: the page may take it away.
+      go: go.until === undefined || (name === 'wait' && profile.ask.length > 0) ? {} : { until: go.until },
     },
     budgetMs: leftMs(visit),
     askedAgoMs: askedAgoMs(visit),

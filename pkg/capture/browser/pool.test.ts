@@ -1,0 +1,193 @@
+import { mkdir, mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createLog } from '../../telemetry/index.ts';
+import { pause } from '../../runtime/index.ts';
+import { locateBrowser } from './locate.ts';
+import {
+  createBrowserPool,
+  type BrowserPool,
+  type BrowserPoolOptions,
+  type PageLease,
+  type PageRecipe,
+} from './pool.ts';
+import { isRunning, listTree, measureTreeMiB, readCommandLine } from './processes.ts';
+import { removeLeakedProfiles } from './profile-folders.ts';
+
+const RECIPE: PageRecipe = { key: '', options: {}, initScript: 'globalThis.prepared = true' };
+const NEVER = new AbortController().signal;
+
+const pools: BrowserPool[] = [];
+afterEach(async () => {
+  await Promise.all(pools.splice(0).map((pool) => pool.close()));
+});
+
+async function openPool(options: Partial<BrowserPoolOptions> = {}): Promise<BrowserPool> {
+  const pool = createBrowserPool({
+    executablePath: await locateBrowser({}),
+    concurrency: 2,
+    recycle: { uses: 1000, ageSeconds: 3600, memoryMiB: 8000 },
+    clock: { nowMs: () => Date.now() },
+    log: createLog('test', 'silent'),
+    ...options,
+  });
+  pools.push(pool);
+  return pool;
+}
+
+const lease = (pool: BrowserPool, recipe = RECIPE): Promise<PageLease> => pool.lease(recipe, 20_000, NEVER);
+
+/** Polls, because a page is given back in the background. */
+async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
+  const endMs = performance.now() + 10_000;
+  while (!(await condition())) {
+    if (performance.now() > endMs) throw new Error(`still not true: ${condition.toString()}`);
+    await pause(20);
+  }
+}
+
+async function browserOf(page: PageLease['page']): Promise<number> {
+  const session = await page.context().browser()?.newBrowserCDPSession();
+  const { processInfo } = (await session?.send('SystemInfo.getProcessInfo')) ?? { processInfo: [] };
+  return processInfo.find(({ type }) => type === 'browser')?.id ?? -1;
+}
+
+/** One use of the pool; the process that served it. */
+async function useOnce(pool: BrowserPool): Promise<number> {
+  const { page, release } = await lease(pool);
+  const pid = await browserOf(page);
+  release();
+  await until(() => page.isClosed());
+  return pid;
+}
+
+describe('a pool of browsers', () => {
+  it('starts nothing before it is used, and leaves no process and no profile behind', async () => {
+    const pool = await openPool();
+    expect(pool.processGroups()).toEqual([]);
+    const { page } = await lease(pool);
+    const [group = 0] = pool.processGroups();
+    const tree = await listTree(group);
+    const flag = '--user-data-dir=';
+    const profile = (await readCommandLine(await browserOf(page))).find((word) => word.startsWith(flag)) ?? '';
+    expect(tree.length).toBeGreaterThan(3);
+    await pool.close();
+    expect(pool.processGroups()).toEqual([]);
+    for (const pid of tree) expect(await isRunning(pid)).toBe(false);
+    await expect(readdir(profile.slice(flag.length))).rejects.toThrow('ENOENT');
+    await expect(lease(pool)).rejects.toThrow('closed');
+  });
+
+  it('gives every lease a context of its own, prepared beforehand where it could be', async () => {
+    const pool = await openPool();
+    const first = await lease(pool);
+    await first.page.context().addCookies([{ name: 'who', value: 'first', url: 'http://127.0.0.1/' }]);
+    first.warmNext();
+    const second = await lease(pool);
+    expect(await second.page.context().cookies()).toEqual([]);
+    await second.page.goto('data:text/html,x');
+    expect(await second.page.evaluate('globalThis.prepared')).toBe(true);
+    const german = await lease(await openPool(), { ...RECIPE, key: 'de', options: { locale: 'de-DE' } });
+    expect(await german.page.evaluate('navigator.language')).toBe('de-DE');
+  });
+
+  it('serves at most so many at once, in the order they came', async () => {
+    const pool = await openPool({ concurrency: 1 });
+    const first = await lease(pool);
+    await expect(pool.lease(RECIPE, 50, NEVER)).rejects.toThrow('no browser became free within 50 ms');
+    await expect(pool.lease(RECIPE, 5_000, AbortSignal.timeout(20))).rejects.toThrow('canceled');
+    const served: number[] = [];
+    const waiting = [1, 2].map(async (place) => {
+      const next = await lease(pool);
+      served.push(place);
+      next.release();
+    });
+    first.release();
+    await Promise.all(waiting);
+    expect(served).toEqual([1, 2]);
+  });
+
+  it('comes back with a new browser after one was killed', async () => {
+    const pool = await openPool();
+    const { page, release } = await lease(pool);
+    const pid = await browserOf(page);
+    process.kill(pid, 'SIGKILL');
+    await until(() => page.isClosed());
+    release();
+    expect(await useOnce(pool)).not.toBe(pid);
+  });
+
+  it('replaces a browser after its uses, and lets it finish what it has', async () => {
+    const pool = await openPool({ recycle: { uses: 2, ageSeconds: 3600, memoryMiB: 8000 } });
+    const first = await lease(pool);
+    const pid = await browserOf(first.page);
+    expect(await useOnce(pool)).toBe(pid);
+    expect(await useOnce(pool)).not.toBe(pid);
+    expect(await first.page.evaluate('1 + 1')).toBe(2);
+    first.release();
+    await until(async () => !(await isRunning(pid)));
+  });
+
+  it.each<[string, Partial<BrowserPoolOptions['recycle']>, number]>([
+    ['at its age', { ageSeconds: 60 }, 61_000],
+    ['over its memory', { memoryMiB: 1 }, 6_000],
+  ])('replaces a browser %s', async (_, recycle, passedMs) => {
+    let nowMs = Date.now();
+    const pool = await openPool({
+      clock: { nowMs: () => nowMs },
+      recycle: { uses: 1000, ageSeconds: 3600, memoryMiB: 8000, ...recycle },
+    });
+    const first = await useOnce(pool);
+    nowMs += passedMs;
+    await useOnce(pool);
+    await until(async () => (await useOnce(pool)) !== first);
+    await until(async () => !(await isRunning(first)));
+  });
+
+  it('frees the slot of a page that hangs', async () => {
+    const pool = await openPool({ concurrency: 1 });
+    const { page, release } = await lease(pool);
+    const hung = page.evaluate('for (;;);').catch((error: unknown) => error);
+    release();
+    const next = await pool.lease(RECIPE, 8_000, NEVER);
+    expect(await next.page.evaluate('2')).toBe(2);
+    expect(await hung).toBeInstanceOf(Error);
+  });
+
+  it('says whether the sandbox is on, which it never is for root', async () => {
+    expect((await openPool({ sandbox: false })).sandboxed).toBe(false);
+    expect((await openPool()).sandboxed).toBe(process.getuid?.() !== 0);
+  });
+});
+
+describe('what the system tells about processes', () => {
+  it('is a size for a process that lives, and nothing for one that does not', async () => {
+    expect(await measureTreeMiB(process.pid)).toBeGreaterThan(10);
+    expect(await measureTreeMiB(2 ** 30)).toBeNull();
+  });
+
+  it('tells which profile folders nobody uses any more', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'leaks-'));
+    try {
+      for (const name of ['playwright_chromiumdev_profile-old', 'playwright_chromiumdev_profile-new', 'other-old']) {
+        await mkdir(join(folder, name));
+        if (name.endsWith('old')) await utimes(join(folder, name), 1, 1);
+      }
+      expect(await removeLeakedProfiles(Date.now(), folder)).toBe(1);
+      expect((await readdir(folder)).sort()).toEqual(['other-old', 'playwright_chromiumdev_profile-new']);
+    } finally {
+      await rm(folder, { recursive: true });
+    }
+  });
+});
+
+describe('a browser is located', () => {
+  it('where it is named, or not at all', async () => {
+    expect(await locateBrowser({ path: process.execPath })).toBe(process.execPath);
+    await expect(locateBrowser({ path: '/nowhere/chromium' })).rejects.toThrow(
+      '/nowhere/chromium is not an executable',
+    );
+    await expect(locateBrowser({ searchPath: '/nowhere' })).rejects.toThrow('install one of chromium-headless-shell');
+  });
+});

@@ -1,0 +1,252 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { chromium } from 'playwright-core';
+import { locateBrowser } from '../browser/locate.ts';
+import type { BrowserPool } from '../browser/pool.ts';
+import type { CapturedPage } from '../outcome.ts';
+import type { Profile } from '../profile/profile.ts';
+import {
+  captureOnce,
+  openPool,
+  openSite,
+  profileOf,
+  type CaptureChange,
+  type Site,
+} from './browser/surface-for-tests.ts';
+
+let site: Site;
+let pool: BrowserPool;
+
+beforeAll(async () => {
+  site = await openSite();
+  pool = await openPool();
+});
+afterAll(async () => {
+  await pool.close();
+  await site.close();
+});
+
+async function read(html: string, change: Partial<Profile> = {}, task: CaptureChange = {}): Promise<CapturedPage> {
+  const result = await captureOnce(pool, profileOf(site.page(html), change), task);
+  if (result.outcome === 'completed') return result;
+  throw new Error(`not completed: ${JSON.stringify({ ...result, screenshot: undefined })}`);
+}
+
+/** The sources with the text that each is cited for. */
+function citationsOf({ answer, evidence }: CapturedPage) {
+  return evidence.sources.map(({ url, title, role, cited, charRanges }) => ({
+    ...{ url, title, role, cited },
+    texts: charRanges.map(({ start, end }) => answer.text.slice(start, end)),
+  }));
+}
+
+describe('the text that is read', () => {
+  it.each<[string, string, Partial<Profile['read']>, string]>([
+    [
+      'leaves out what the page hides',
+      '<i style="display:none">no</i><b style="visibility:hidden">no</b><u>yes</u>',
+      {},
+      'yes',
+    ],
+    [
+      'leaves out what the profile drops',
+      'yes <i class="label">label</i><b>and this</b>',
+      { drop: ['.label'] },
+      'yes and this',
+    ],
+    [
+      'leaves out scripts, styles and buttons',
+      'yes<script>1</script><style>p{}</style><button>Copy</button>',
+      {},
+      'yes',
+    ],
+    ['keeps line breaks that only CSS shows', '<span style="white-space:pre-wrap">one\ntwo</span>', {}, 'one\ntwo'],
+    [
+      'has paragraphs where the page shows blocks of its own kind',
+      '<x-p style="display:block">one</x-p><x-p style="display:block">two</x-p>',
+      {},
+      'one\n\ntwo',
+    ],
+    ['runs on where they are inline', '<x-w>one</x-w><x-w>two</x-w>', {}, 'onetwo'],
+    [
+      'holds what is slotted into a shadow tree, where the page shows it',
+      '<x-box>inside<template shadowrootmode="open">before <slot></slot> after</template></x-box>',
+      {},
+      'before inside after',
+    ],
+  ])('%s', async (_, html, change, text) => {
+    const page = await read(`<div class="answer">${html}</div>`, { read: { answer: '.answer', ...change } });
+    expect(page.answer.text).toBe(text);
+  });
+
+  it('is that of the last match, or of all where the profile joins them', async () => {
+    const html = '<div class="answer">one</div><div class="answer">two</div>';
+    expect((await read(html)).answer.text).toBe('two');
+    expect((await read(html, { read: { answer: '.answer', join: true } })).answer.text).toBe('one\n\ntwo');
+  });
+
+  it('includes what a step before reading unfolds', async () => {
+    const html = `<div class="answer">short</div>
+      <button id="more" onclick="setTimeout(() => document.querySelector('.answer').append(' and long'), 80)">More</button>`;
+    const before = [{ click: '#missing', optional: true }, { click: '#more' }];
+    expect((await read(html, { read: { answer: '.answer', before } })).answer.text).toBe('short and long');
+  });
+});
+
+describe('citations', () => {
+  it('are the links in the text, when the profile has no rules', async () => {
+    const page = await read('<p class="answer">See <a href="/a">the docs</a>.</p>');
+    expect(citationsOf(page)).toEqual([
+      { url: `${site.origin}/a`, title: expect.any(String), role: 'citation', cited: true, texts: ['the docs'] },
+    ]);
+  });
+
+  it('cover the sentence before a chip, and the chip is no text', async () => {
+    const page = await read(
+      `<p class="answer">Sky is blue. Grass is green. <x-chip data-ref="s2">[1]</x-chip></p>
+       <ol><li data-ref="s1"><a href="https://one.example/">One</a></li>
+       <li data-ref="s2"><a href="https://two.example/">Two</a><p>snippet</p></li></ol>`,
+      {
+        read: {
+          answer: '.answer',
+          citations: [
+            { item: 'x-chip', where: 'inline', role: 'citation', refersBy: 'data-ref' },
+            { item: 'ol li', where: 'listed', role: 'reference', link: 'a', refersBy: 'data-ref' },
+          ],
+        },
+      },
+    );
+    expect(page.answer.text).toBe('Sky is blue. Grass is green.');
+    expect(citationsOf(page)).toEqual([
+      { url: 'https://two.example/', title: 'Two', role: 'citation', cited: true, texts: ['Grass is green.'] },
+      { url: 'https://one.example/', title: 'One', role: 'reference', cited: false, texts: [] },
+    ]);
+  });
+
+  it('name an entry of the list by its number, and listed entries inside the answer are no text', async () => {
+    const page = await read(
+      `<div class="answer"><p>Fact. <sup>2</sup></p><ul><li data-title="First" data-url="https://one.example/">1</li>
+       <li data-title="Second" data-url="https://two.example/">2</li></ul></div>`,
+      {
+        read: {
+          answer: '.answer',
+          citations: [
+            { item: 'sup', where: 'inline', role: 'citation', refersBy: 'text' },
+            { item: 'li', where: 'listed', role: 'reference', attribute: 'data-url', title: 'data-title' },
+          ],
+        },
+      },
+    );
+    expect(page.answer.text).toBe('Fact.');
+    expect(citationsOf(page).map(({ title, texts }) => [title, texts])).toEqual([
+      ['Second', ['Fact.']],
+      ['First', []],
+    ]);
+  });
+
+  it.each([
+    ['https://news.example/x', '<a href="https://news.example/x">news.example +2</a>', 'Fact.', 'Fact.'],
+    ['https://news.example/x', '<a href="https://news.example/x">The News</a>', 'Fact. The News', 'The News'],
+  ])('to %s shown as %s leave the text %j', async (url, link, text, cited) => {
+    const citations = [{ item: 'a', where: 'inline', role: 'citation' }] satisfies Profile['read']['citations'];
+    const page = await read(`<p class="answer">Fact. ${link}</p>`, { read: { answer: '.answer', citations } });
+    expect(page.answer.text).toBe(text);
+    expect(citationsOf(page)).toMatchObject([{ url, texts: [cited] }]);
+  });
+});
+
+describe('beside the text', () => {
+  it('follow-up searches count that were shown only while the answer was on its way', async () => {
+    const html = `<div id="busy"></div><p class="answer"></p><script>
+      const busy = document.querySelector('#busy');
+      busy.innerHTML = '<i class="search">first</i>';
+      setTimeout(() => { busy.innerHTML = '<i class="search">sec</i>'; }, 60);
+      setTimeout(() => { busy.querySelector('i').textContent = 'second'; }, 90);
+      setTimeout(() => { busy.remove(); document.querySelector('.answer').textContent = 'Done.'; }, 120);
+    </script>`;
+    const page = await read(html, { read: { answer: '.answer', fanOut: { item: '.search' }, webSearch: '#busy' } });
+    expect(page.evidence.fanOut).toEqual({ provenance: 'observed', queries: ['first', 'second'] });
+    expect(page.webSearch).toBe(true);
+  });
+
+  it('the model is observed where the page names it, and inferred where only the profile does', async () => {
+    const html = '<b id="model" data-id="mini"> Model  9 </b><p class="answer">Text</p>';
+    const model = { providerId: 'acme', label: 'guessed' };
+    const observed = await read(html, { read: { answer: '.answer', model: { selector: '#model' } }, model });
+    expect(observed.model).toEqual({ providerId: 'acme', observedLabel: 'Model 9', inferred: false, confidence: 1 });
+    const attribute = await read(html, {
+      read: { answer: '.answer', model: { selector: '#model', attribute: 'data-id' } },
+    });
+    expect(attribute.model).toMatchObject({ providerId: null, observedLabel: 'mini' });
+    expect((await read(html, { model })).model).toMatchObject({ observedLabel: 'guessed', inferred: true });
+  });
+
+  it('results become a list with title, snippet and date, their links unwrapped', async () => {
+    const html = `<div class="hit"><a href="/url?q=https%3A%2F%2Fone.example%2F%3Futm_source%3Dx"><h3>One</h3></a>
+      <p>Snippet one</p><time datetime="2026-01-02">2 Jan</time></div>
+      <div class="hit"><a href="https://two.example/">Two</a></div><div class="hit">no link</div>`;
+    const page = await read(html, {
+      read: { results: { item: '.hit', title: 'a', snippet: 'p', date: 'time' } },
+      links: { unwrap: [{ host: '127.0.0.1', parameter: 'q' }], strip: ['utm_*'] },
+    });
+    expect(page.answer.blocks.map(({ type }) => type)).toEqual(['list']);
+    expect(page.answer.text).toContain('Snippet one\n2026-01-02');
+    expect(citationsOf(page).map(({ url, role, texts }) => [url, role, texts])).toEqual([
+      ['https://one.example/', 'result', ['One']],
+      ['https://two.example/', 'result', ['Two']],
+    ]);
+  });
+});
+
+describe('the proof', () => {
+  const PIXEL = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
+  const NASTY = `<link rel="stylesheet" href="/style.css"><meta http-equiv="refresh" content="9;url=/x">
+    <p class="answer" onclick="steal()" style="background:url(https://evil.example/a.png)">Text</p>
+    <script>window.ran = 1</script><iframe src="/frame"></iframe><img src="/pixel.gif" width="9" height="9" onerror="x()">
+    <a href="javascript:alert(1)">bad</a><a href="/good">good</a><form action="/post"><input type="text" value="typed"></form>
+    <svg><a xlink:href="javascript:x"><text>t</text></a><script>1</script><animate attributeName="href" to="javascript:x"/></svg>
+    <x-s><template shadowrootmode="open"><style>b{color:red}</style><b>shadowed</b></template></x-s>`;
+
+  function openNastyPage(): Promise<CapturedPage> {
+    site.on('/style.css', (_, response) =>
+      response.setHeader('content-type', 'text/css').end('.answer{color:rgb(1,2,3)}'),
+    );
+    site.on('/pixel.gif', (_, response) =>
+      response.setHeader('content-type', 'image/gif').end(Buffer.from(PIXEL, 'base64')),
+    );
+    return read(NASTY, {}, { wantsProof: true });
+  }
+
+  it('is made only when it was asked for', async () => {
+    expect((await read('<p class="answer">Text</p>')).proofHtml).toBeNull();
+  });
+
+  it('looks like the page, and neither runs nor loads anything', async () => {
+    const { proofHtml } = await openNastyPage();
+    const html = proofHtml ?? '';
+    expect(html).not.toMatch(
+      /<script|<iframe|javascript:|onclick|onerror|http-equiv="refresh"|evil\.example|<animate/i,
+    );
+    expect(html).toContain(`data:image/gif;base64,${PIXEL}`);
+    expect(html).toContain('value="typed"');
+
+    const browser = await chromium.launch({ executablePath: await locateBrowser({}) });
+    try {
+      const page = await browser.newPage();
+      const requests: string[] = [];
+      page.on('request', (request) => requests.push(request.url()));
+      await page.setContent(html);
+      expect(await page.evaluate("getComputedStyle(document.querySelector('.answer')).color")).toBe('rgb(1, 2, 3)');
+      expect(await page.locator('x-s b').textContent()).toBe('shadowed');
+      expect(requests.filter((url) => !url.startsWith('data:'))).toEqual([]);
+    } finally {
+      await browser.close();
+    }
+  });
+
+  it('belongs to an absence too', async () => {
+    const url = site.page('<p id="none">Nothing</p>');
+    const classify = { absent: [{ selector: '#none' }] };
+    const result = await captureOnce(pool, profileOf(url, { classify }), { wantsProof: true });
+    expect('proofHtml' in result && result.proofHtml).toContain('Nothing');
+  });
+});
