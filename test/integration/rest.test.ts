@@ -168,6 +168,28 @@ describe('each demo behaviour gives the outcome of the table', () => {
     90_000,
   );
 
+  it('at the deadline: partial where text stands, SURFACE_TIMEOUT where none does, both uncharged', async () => {
+    const run = async (directive: string, surface: string) => {
+      const { body } = await post('/v1/search?mode=async', { query: `bicycles ${directive}`, surfaces: [surface] });
+      const parent = await ended(body.jobId);
+      return (await get(`/v1/jobs/${parent.job.children[0]}`)).body;
+    };
+    const [stalled, cutList, silent] = await Promise.all([
+      run('[[stall]]', 'assistant_one'),
+      run('[[stall]]', 'engine_search'),
+      run('[[slow:60000]]', 'assistant_three'),
+    ]);
+    for (const partial of [stalled, cutList]) {
+      expect(partial).toMatchObject({ job: { status: 'partial' }, credits: { creditsCharged: 0 } });
+      expect(partial.answer.text).not.toBe('');
+    }
+    expect(silent).toMatchObject({
+      job: { status: 'failed', error: { code: 'SURFACE_TIMEOUT' } },
+      answer: { text: '' },
+      credits: { creditsCharged: 0 },
+    });
+  }, 90_000);
+
   it('gives up a synchronous wait with SURFACE_TIMEOUT, stops the capture and charges nothing', async () => {
     const answer = await post(
       '/v1/search',

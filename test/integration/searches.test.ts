@@ -307,7 +307,9 @@ describe('sweeping', () => {
       close: () => Promise.resolve(),
     };
     const makeDue = () =>
-      query(test.db.system, `UPDATE captures SET announce_at = now() - interval '1 second' WHERE search_id = :id`, { id: accepted.jobId });
+      query(test.db.system, `UPDATE captures SET announce_at = now() - interval '1 second' WHERE search_id = :id`, {
+        id: accepted.jobId,
+      });
     await makeDue();
     await announceDue({ db: test.db, announcer }, 60);
     await announceDue({ db: test.db, announcer }, 60);
