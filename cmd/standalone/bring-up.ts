@@ -73,7 +73,15 @@ export async function bringUp(options: BringUpOptions): Promise<void> {
     );
   const demo = await ensureDemoKey({ saved: known, baseUrl, runScs });
   await writeEnvFile(places.envFile, savedVariables(variables, secrets, demo));
-  terminal.print(summarize({ baseUrl, ...demo, demoUrl: servers.demoUrl, logs: '.local/log' }));
+  terminal.print(
+    summarize({
+      baseUrl,
+      ...demo,
+      demoUrl: servers.demoUrl,
+      lanesDir: variables['LANES_DIR'] ?? '',
+      logs: '.local/log',
+    }),
+  );
 }
 
 /** Where a server that listens on `host` is called from this machine, as part of a URL. */

@@ -22,16 +22,18 @@ export function summarize(facts: {
   key: string;
   accountId: string;
   demoUrl: string;
+  lanesDir: string;
   logs: string;
 }): string {
-  const { baseUrl, key, accountId, demoUrl, logs } = facts;
+  const { baseUrl, key, accountId, demoUrl, lanesDir, logs } = facts;
   const body = JSON.stringify({ query: 'Which city bikes are best?', surfaces: ['assistant_one'] });
   return `
 Search Capture Service is running.
 
   Address   ${baseUrl}
   API key   ${key}  (account ${accountId})
-  Engines   ${demoUrl}  (simulated; lanes are in config/lanes)
+  Engines   ${demoUrl}  (simulated)
+  Lanes     ${lanesDir}
   Logs      ${logs}
 
 Try it:

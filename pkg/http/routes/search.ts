@@ -161,9 +161,10 @@ async function answerEnded(
   const results = ended.map(({ envelope, proofKey }) =>
     flat ? flatten(envelope) : withProofUrl(envelope, proofKey, deps.publicBaseUrl),
   );
-  // Parent id and roll-up stand beside a single result, and around several.
-  if (children.length === 1) sendJson(response, owner, { ...results[0], jobId, status });
-  else sendJson(response, owner, { jobId, status, results, credits });
+  const parent = { jobId, status };
+  // Parent id and roll-up stand beside a single result, first for who reads it, last because a flat one has its own.
+  if (children.length === 1) sendJson(response, owner, { ...parent, ...results[0], ...parent });
+  else sendJson(response, owner, { ...parent, results, credits });
 }
 
 function sumCredits(envelopes: readonly Envelope[]): Envelope['credits'] {
