@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import type { Variables } from './env-file.ts';
 import type { Places } from './places.ts';
 import type { Secrets } from './secrets.ts';
@@ -33,8 +33,13 @@ export function serviceVariables(parts: Parts, given: NodeJS.ProcessEnv): Variab
     PRICES_FILE: given['PRICES_FILE'] ?? join(places.root, 'config', 'prices.yaml'),
     API_KEY_PEPPER: secrets.apiKeyPepper,
     SECRETS_KEYRING: secrets.secretsKeyring,
-    BROWSER_EXECUTABLE: parts.browser,
+    BROWSER_EXECUTABLE: given['BROWSER_EXECUTABLE'] ?? unlessOnPath(parts.browser, given['PATH'] ?? ''),
   };
+}
+
+/** A browser on PATH is left to each lane to find, as a lane may ask for the other kind. */
+function unlessOnPath(program: string, path: string): string {
+  return path.split(delimiter).includes(dirname(program)) ? '' : program;
 }
 
 /** What `npx scs` needs, and what the next start must know again. */
