@@ -21,6 +21,12 @@ const settings = loadSettings(process.env, [
   'publicBaseUrl',
   'artifactStore',
   'artifactDir',
+  's3Endpoint',
+  's3Bucket',
+  's3Region',
+  's3AccessKeyId',
+  's3SecretAccessKey',
+  's3ForcePathStyle',
   'plansDir',
   'pricesFile',
   'logLevel',
@@ -53,7 +59,7 @@ await runProcess({ log, releaseTimeoutMs: 10_000 }, async (scope) => {
     await redis.quit().catch(() => redis.disconnect());
   });
 
-  const artifacts = openArtifactStore(settings, db.system);
+  const artifacts = await openArtifactStore(settings, db.system);
   scope.defer('artifacts', () => artifacts.close());
 
   const waiters = createWaiters(db);

@@ -15,6 +15,12 @@ const settings = loadSettings(process.env, [
   'probePort',
   'artifactStore',
   'artifactDir',
+  's3Endpoint',
+  's3Bucket',
+  's3Region',
+  's3AccessKeyId',
+  's3SecretAccessKey',
+  's3ForcePathStyle',
   'lanesDir',
   'logLevel',
   'browserExecutable',
@@ -39,7 +45,7 @@ await runProcess({ log, releaseTimeoutMs: 30_000 }, async (scope) => {
 
   await publishLanes(db.system, documents);
 
-  const artifacts = openArtifactStore(settings, db.system);
+  const artifacts = await openArtifactStore(settings, db.system);
   scope.defer('artifacts', () => artifacts.close());
 
   const registry = createRegistry();

@@ -1,14 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ArtifactStore } from './store.ts';
-
-const SHA256 = /^[0-9a-f]{64}$/;
+import { assertHash, type ArtifactStore } from './store.ts';
 
 /** A folder on this machine, for one machine. Files appear whole or not at all. */
 export function createFolderStore(folder: string): ArtifactStore {
   const place = (sha256: string): { dir: string; file: string } => {
-    if (!SHA256.test(sha256)) throw new Error('an artifact is named by the hash of its bytes');
+    assertHash(sha256);
     const dir = join(folder, sha256.slice(0, 2));
     return { dir, file: join(dir, sha256) };
   };
@@ -24,7 +22,7 @@ export function createFolderStore(folder: string): ArtifactStore {
       try {
         return await readFile(place(sha256).file);
       } catch (error) {
-        if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null;
+        if (isMissing(error)) return null;
         throw error;
       }
     },
@@ -37,4 +35,8 @@ export function createFolderStore(folder: string): ArtifactStore {
     },
     close: () => Promise.resolve(),
   };
+}
+
+function isMissing(error: unknown): boolean {
+  return typeof error === 'object' && error !== null && 'code' in error && error.code === 'ENOENT';
 }

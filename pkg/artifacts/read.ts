@@ -27,7 +27,7 @@ async function findRow(
   accountId: string,
   key: string,
 ): Promise<{ contentType: string; sha256: string } | undefined> {
-  const [row] = await db.asTenant(accountId, (sql) =>
+  const [row] = await db.readAsTenant(accountId, (sql) =>
     query<{ contentType: string; sha256: string }>(
       sql,
       `SELECT content_type AS "contentType", sha256 FROM artifacts WHERE key = :key AND account_id = :accountId AND served`,

@@ -10,3 +10,10 @@ export type ArtifactStore = {
   probe(): Promise<void>;
   close(): Promise<void>;
 };
+
+const SHA256 = /^[0-9a-f]{64}$/;
+
+/** Throws unless it is a hash: the name becomes a path or a key, so nothing else may become one. */
+export function assertHash(sha256: string): void {
+  if (!SHA256.test(sha256)) throw new Error('an artifact is named by the hash of its bytes');
+}

@@ -34,12 +34,42 @@ const SETTINGS = {
   artifactStore: {
     variable: 'ARTIFACT_STORE',
     help: 'Where proof pages are kept',
-    schema: text.oneOf(['folder', 'postgres'] as const).default('postgres'),
+    schema: text.oneOf(['folder', 'postgres', 's3'] as const).default('postgres'),
   },
   artifactDir: {
     variable: 'ARTIFACT_DIR',
     help: 'Folder of ARTIFACT_STORE=folder',
     schema: text.default('.local/artifacts'),
+  },
+  s3Endpoint: {
+    variable: 'S3_ENDPOINT',
+    help: 'Address of an S3-compatible store for ARTIFACT_STORE=s3; AWS when not set',
+    schema: text
+      .matches(/^https?:\/\/[^?#]+$/, { message: 'must be an http(s) URL', excludeEmptyString: true })
+      .default(''),
+  },
+  s3Bucket: {
+    variable: 'S3_BUCKET',
+    help: 'Bucket that exists already; needed for ARTIFACT_STORE=s3',
+    schema: text.default(''),
+  },
+  s3Region: { variable: 'S3_REGION', help: 'Region of the bucket', schema: text.default('us-east-1') },
+  s3AccessKeyId: {
+    variable: 'S3_ACCESS_KEY_ID',
+    help: 'Key for the bucket; when not set, the identity of the workload',
+    secret: true,
+    schema: text.default(''),
+  },
+  s3SecretAccessKey: {
+    variable: 'S3_SECRET_ACCESS_KEY',
+    help: 'Secret of S3_ACCESS_KEY_ID',
+    secret: true,
+    schema: text.default(''),
+  },
+  s3ForcePathStyle: {
+    variable: 'S3_FORCE_PATH_STYLE',
+    help: 'true: the bucket stands in the path, false: in the host name',
+    schema: yup.boolean().default(true),
   },
   lanesDir: {
     variable: 'LANES_DIR',
@@ -129,6 +159,19 @@ export function loadSettings<const N extends SettingName>(env: NodeJS.ProcessEnv
   const settings: unknown = Object.freeze(Object.fromEntries(values));
   if (!holds(settings, names)) throw new Error('unreachable: every name was just read');
   return settings;
+}
+
+/** Every setting as `docs/settings.md` lists it. The default is null where a value must be given. */
+export function listSettings(): { variable: string; help: string; default: string | null; secret: boolean }[] {
+  return Object.values<Setting>(SETTINGS).map(({ variable, help, secret = false, schema }) => {
+    const value: unknown = schema.getDefault();
+    return {
+      variable,
+      help,
+      secret,
+      default: typeof value === 'string' ? value : value === undefined ? null : JSON.stringify(value),
+    };
+  });
 }
 
 function coerce(schema: yup.AnySchema, given: string): unknown {

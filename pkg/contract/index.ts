@@ -6,3 +6,4 @@ export * from './states.ts';
 export * from './surfaces.ts';
 export * from './version.ts';
 export * from './schemas/index.ts';
+export * from './openapi/index.ts';

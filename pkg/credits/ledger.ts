@@ -1,4 +1,4 @@
-import { query, type Sql } from '../postgres/index.ts';
+import { query, type Reader, type Sql } from '../postgres/index.ts';
 
 /** What every new account starts with (spec 1). */
 export const STARTING_CREDITS = 500;
@@ -64,7 +64,7 @@ export async function reserve(sql: Sql, accountId: string, wanted: Reservation):
 }
 
 /** How an account stands; an account that does not exist stands at nothing. */
-export async function readLoad(sql: Sql, accountId: string): Promise<AccountLoad> {
+export async function readLoad(sql: Reader, accountId: string): Promise<AccountLoad> {
   const [load] = await query<AccountLoad>(sql, `SELECT ${LOAD} FROM accounts WHERE id = :accountId`, { accountId });
   return load ?? { balance: 0, held: 0, queued: 0, running: 0, syncInFlight: 0 };
 }

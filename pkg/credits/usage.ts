@@ -24,7 +24,7 @@ export async function readUsage(db: Database, accountId: string, nowMs: number):
   const to = dayOf(nowMs);
   const from = dayOf(nowMs - (WINDOW_DAYS - 1) * DAY_MS);
   const seriesFrom = dayOf(nowMs - (SERIES_DAYS - 1) * DAY_MS);
-  return db.asTenant(accountId, async (sql) => {
+  return db.readAsTenant(accountId, async (sql) => {
     const groups = await query<UsageGroup>(
       sql,
       `SELECT surface, region_key AS region, method, sum(call_count)::bigint AS "callCount", sum(credits_charged)::bigint AS "creditsCharged"

@@ -11,6 +11,7 @@ import { resolveOwner } from './owner.ts';
 import { accountRoutes } from './routes/account.ts';
 import { artifactRoutes } from './routes/artifacts.ts';
 import { batchRoutes } from './routes/batch.ts';
+import { docsRoutes } from './routes/docs.ts';
 import { healthRoutes } from './routes/health.ts';
 import { jobRoutes } from './routes/jobs.ts';
 import { regionRoutes } from './routes/regions.ts';
@@ -39,6 +40,7 @@ export function createApp(deps: ApiDeps): Express {
     ...surfaceRoutes(deps),
     ...regionRoutes(),
     ...healthRoutes(deps),
+    ...docsRoutes(deps),
   ];
   for (const [path, sharers] of Map.groupBy(routes, (route) => route.path))
     mount(app, path, sharers, { deps, routes, authenticate });

@@ -27,7 +27,7 @@ export async function listJobs(db: Database, wanted: JobListQuery): Promise<JobL
     ...(surface === null ? [] : ['p.surface = :surface']),
     ...(state === null ? [] : ['s.state = :state']),
   ];
-  const rows = await db.asTenant(accountId, (sql) =>
+  const rows = await db.readAsTenant(accountId, (sql) =>
     query<{ id: string; status: JobState; prompt: string; createdAt: Date }>(
       sql,
       `SELECT DISTINCT ON (p.created_at, p.id) s.id, s.state AS status, s.query AS prompt, s.created_at AS "createdAt"

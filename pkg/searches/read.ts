@@ -6,7 +6,7 @@ import {
   type JobState,
   type Surface,
 } from '../contract/index.ts';
-import { query, type Database, type Sql } from '../postgres/index.ts';
+import { query, type Database, type Reader } from '../postgres/index.ts';
 
 export type ChildSummary = { id: string; surface: Surface; region: string; status: CaptureState };
 
@@ -18,7 +18,7 @@ export type ParentView = {
 };
 
 export async function readParent(db: Database, accountId: string, jobId: string): Promise<ParentView> {
-  return db.asTenant(accountId, async (sql) => {
+  return db.readAsTenant(accountId, async (sql) => {
     const [parent] = await query<{ state: JobState; creditsToCharge: number }>(
       sql,
       `SELECT state, credits_to_charge AS "creditsToCharge" FROM searches WHERE id = :jobId AND account_id = :accountId`,
@@ -51,7 +51,7 @@ export async function readChild(
   captureId: string,
   withProof: boolean,
 ): Promise<ChildView> {
-  return db.asTenant(accountId, async (sql) => {
+  return db.readAsTenant(accountId, async (sql) => {
     const [row] = await query<{ status: CaptureState; envelope: Envelope | null }>(
       sql,
       `SELECT c.state AS status, e.envelope
@@ -72,7 +72,7 @@ export async function readEnvelopes(
   accountId: string,
   jobId: string,
 ): Promise<{ envelope: Envelope; proofKey: string | null }[]> {
-  return db.asTenant(accountId, async (sql) => {
+  return db.readAsTenant(accountId, async (sql) => {
     const rows = await query<{ id: string; envelope: Envelope }>(
       sql,
       `SELECT c.id, e.envelope FROM captures c JOIN envelopes e ON e.capture_id = c.id
@@ -88,7 +88,11 @@ export async function readEnvelopes(
   });
 }
 
-async function readProofKeys(sql: Sql, accountId: string, captureIds: readonly string[]): Promise<Map<string, string>> {
+async function readProofKeys(
+  sql: Reader,
+  accountId: string,
+  captureIds: readonly string[],
+): Promise<Map<string, string>> {
   const rows = await query<{ captureId: string; key: string }>(
     sql,
     `SELECT capture_id AS "captureId", key FROM artifacts
@@ -100,7 +104,7 @@ async function readProofKeys(sql: Sql, accountId: string, captureIds: readonly s
 
 /** The parent's state alone; null when the account has no such job. */
 export async function readJobState(db: Database, accountId: string, jobId: string): Promise<JobState | null> {
-  return db.asTenant(accountId, async (sql) => {
+  return db.readAsTenant(accountId, async (sql) => {
     const [row] = await query<{ state: JobState }>(
       sql,
       'SELECT state FROM searches WHERE id = :jobId AND account_id = :accountId',

@@ -2,17 +2,20 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import type { Envelope, EnvelopeJob } from '../../pkg/contract/index.ts';
+import { buildOpenApi, type Envelope, type EnvelopeJob } from '../../pkg/contract/index.ts';
 import { createDemoServer } from '../../pkg/demo/index.ts';
 import { findFreePort } from '../../cmd/standalone/servers/ports.ts';
 import { openAccount, openKey, TEST_PEPPER } from './accounts.ts';
 import { openTestDatabase, type TestDatabase } from './database.ts';
+import { createOpenApiChecks } from './openapi.ts';
 import { openTestProcesses, type TestProcess, type TestProcesses } from './processes.ts';
 import { findEmptyRedis } from './redis.ts';
 
 const LANES = fileURLToPath(new URL('../../config/lanes', import.meta.url));
 const DEMO_ORIGIN = 'http://127.0.0.1:8090';
 const KEYRING = `k1:${Buffer.alloc(32, 7).toString('base64')}`;
+
+const openApi = createOpenApiChecks(buildOpenApi('http://service.example'));
 
 export type ServiceOptions = {
   redisUrl?: string;
@@ -100,7 +103,10 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
   }
 }
 
-/** One request, with a deadline longer than any synchronous wait of a test. */
+/**
+ * One request, with a deadline longer than any synchronous wait of a test. Whatever the test looks at, the response
+ * must be one that the OpenAPI document describes.
+ */
 export async function callApi(
   url: string,
   key: string | null,
@@ -120,6 +126,7 @@ export async function callApi(
     signal: AbortSignal.timeout(100_000),
   });
   const text = await response.text();
+  openApi.checkResponse({ method, path, status: response.status, headers: response.headers, text });
   const parsed: unknown = (response.headers.get('content-type') ?? '').includes('json') ? JSON.parse(text) : {};
   if (!isBody(parsed)) throw new Error(`${path} answered something that is no object: ${text.slice(0, 200)}`);
   return { status: response.status, headers: response.headers, body: parsed, text };

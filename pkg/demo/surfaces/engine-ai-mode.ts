@@ -47,7 +47,8 @@ function describeProgress(directives: Directives, elapsedMs: number): object {
   const done = progress === 1;
   return {
     html: renderBlocks(shown).join(''),
-    progress: Math.round(progress * 100),
+    // Rounded down: 100 is what the page takes for the end, and nearly done is not done.
+    progress: Math.floor(progress * 100),
     sources:
       done && !directives.empty ? content.sources.map(({ url, title, snippet }) => ({ url, title, snippet })) : [],
     edited: done ? content.edited : '',

@@ -47,7 +47,7 @@ export function requireCaller(authenticate: Authenticate, route: ScopedRoute, ro
 function forbid(caller: Caller, routes: readonly Route[]): ServiceError {
   const allowed = routes
     .filter((route) => route.access === 'public' || caller.scopes.includes(route.access))
-    .map(({ method, path }) => `${method.toUpperCase()} ${path.replace(/:(\w+)/g, '{$1}')}`);
+    .map(({ method, path }) => `${method.toUpperCase()} ${path.replace(/[:*](\w+)/g, '{$1}')}`);
   return new ServiceError(
     'SCOPE_FORBIDDEN',
     `This key is not scoped for this method. It may call: ${allowed.join(', ')}.`,

@@ -23,7 +23,7 @@ export function accountRoutes(deps: ApiDeps): Route[] {
       handle: async ({ response, caller, owner }) => {
         const plan = deps.plans.get(caller.plan);
         const [load, rate] = await Promise.all([
-          deps.db.asTenant(owner.accountId, (sql) => readLoad(sql, owner.accountId)),
+          deps.db.readAsTenant(owner.accountId, (sql) => readLoad(sql, owner.accountId)),
           deps.rateGate.look(caller.accountId, plan),
         ]);
         sendJson(response, owner, {
