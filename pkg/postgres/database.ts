@@ -20,6 +20,11 @@ export type Database = {
    * do not share a snapshot, and nothing may be written. The reader works until `work` has ended, not longer.
    */
   readAsTenant<T>(accountId: string, work: (sql: Reader) => Promise<T>): Promise<T>;
+  /**
+   * As `readAsTenant`, for a write that is one statement: that is its own transaction, so it holds its locks for no
+   * round trip longer than it runs.
+   */
+  writeAsTenant<T>(accountId: string, work: (sql: Reader) => Promise<T>): Promise<T>;
   /** One transaction of the system. */
   inTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
   close(): Promise<void>;
@@ -46,7 +51,8 @@ export function openDatabase(options: DatabaseOptions): Database {
         await trx.raw(`SELECT set_config('app.account', ?, true)`, [accountId]);
         return work(trx);
       }),
-    readAsTenant: (accountId, work) => readOnOneConnection(tenant, accountId, work),
+    readAsTenant: (accountId, work) => runOnOneConnection(tenant, accountId, work),
+    writeAsTenant: (accountId, work) => runOnOneConnection(tenant, accountId, work),
     inTransaction: (work) => system.transaction(work),
     close: async () => {
       await Promise.all([system.destroy(), tenant.destroy()]);
@@ -54,7 +60,7 @@ export function openDatabase(options: DatabaseOptions): Database {
   };
 }
 
-async function readOnOneConnection<T>(tenant: Knex, accountId: string, work: (sql: Reader) => Promise<T>): Promise<T> {
+async function runOnOneConnection<T>(tenant: Knex, accountId: string, work: (sql: Reader) => Promise<T>): Promise<T> {
   const pool: unknown = tenant.client;
   if (!(pool instanceof knex.Client)) throw new Error('knex has no client to take a connection from');
   const connection: unknown = await pool.acquireConnection();
