@@ -45,9 +45,10 @@ export type AcceptDeps = { db: Database; clock: Clock; priceOf: (surface: Surfac
 
 /**
  * How long the dispatcher leaves a fresh capture to the process that accepted it, which announces it right after the
- * commit. Longer than that takes; short enough that a crash in between costs only a moment.
+ * commit: longer than most wait for a lane, as a second announcement is work for nothing. That much is lost when the
+ * process dies in between; when it can't reach Redis, it says so at once (`announceSoon`).
  */
-const ANNOUNCE_AFTER_SECONDS = 2;
+const ANNOUNCE_AFTER_SECONDS = 10;
 
 /**
  * Accepts all searches of one submit in one transaction: idempotency keys, parents, children, credit hold and queue

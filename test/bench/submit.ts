@@ -33,21 +33,21 @@ export async function benchSubmit(): Promise<Row[]> {
       const post = (base: string, path: string, body: unknown, client: number) => call(base, path, keyOf(client), body);
       await load(1, (client) => post(url, '/v1/search?mode=async', BODY, client));
       await load(1, (client) => post(bare.url, '/', BODY, client));
-      const ours = await load(SECONDS, (client) => post(url, '/v1/search?mode=async', BODY, client));
-      const theirs = await load(SECONDS, (client) => post(bare.url, '/', BODY, client));
-      const batch = await load(
-        SECONDS,
-        (client) => post(url, '/v1/search/batch', { items: Array(500).fill(BODY) }, client),
-        2,
-      );
+      const [ours, theirs, batch] = await inTurns([
+        { work: (client) => post(url, '/v1/search?mode=async', BODY, client) },
+        { work: (client) => post(bare.url, '/', BODY, client) },
+        { work: (client) => post(url, '/v1/search/batch', { items: Array(500).fill(BODY) }, client), clients: 2 },
+      ]);
 
       const [row] = await query<{ id: string; accountId: string }>(
         service.database.db.system,
         `SELECT id, account_id AS "accountId" FROM captures LIMIT 1`,
       );
       const reader = await openKey(service.database.db, row?.accountId ?? '', 'internal');
-      const read = await load(4, () => call(url, `/v1/jobs/${row?.id ?? ''}`, reader.key));
-      const bareRead = await load(4, () => call(bare.url, `/${row?.id ?? ''}`, ''));
+      const [read, bareRead] = await inTurns([
+        { work: () => call(url, `/v1/jobs/${row?.id ?? ''}`, reader.key) },
+        { work: () => call(bare.url, `/${row?.id ?? ''}`, '') },
+      ]);
       return [
         {
           name: 'async submits per second, ours / bare insert handler',
@@ -113,11 +113,23 @@ async function call(base: string, path: string, key: string, body?: unknown): Pr
   if (!response.ok) throw new Error(`${path} answered ${response.status}: ${text.slice(0, 200)}`);
 }
 
-async function load(
-  seconds: number,
-  work: (client: number) => Promise<void>,
-  clients = CLIENTS,
-): Promise<{ perSecond: number; timesMs: number[] }> {
+type Contestant = { work: (client: number) => Promise<void>; clients?: number };
+type Load = { perSecond: number; timesMs: number[] };
+
+/** Second by second in turns: whatever else the machine does then falls on all of them alike. */
+async function inTurns<const C extends readonly Contestant[]>(contestants: C): Promise<{ [K in keyof C]: Load }>;
+async function inTurns(contestants: readonly Contestant[]): Promise<Load[]> {
+  const turns: Load[][] = contestants.map(() => []);
+  for (let turn = 0; turn < SECONDS; turn += 1) {
+    for (const [index, { work, clients }] of contestants.entries()) turns[index]?.push(await load(1, work, clients));
+  }
+  return turns.map((loads) => ({
+    perSecond: loads.reduce((sum, { perSecond }) => sum + perSecond, 0) / loads.length,
+    timesMs: loads.flatMap(({ timesMs }) => timesMs),
+  }));
+}
+
+async function load(seconds: number, work: (client: number) => Promise<void>, clients = CLIENTS): Promise<Load> {
   const timesMs: number[] = [];
   const startMs = performance.now();
   const untilMs = startMs + seconds * 1000;
