@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import express from 'express';
-import { createServer } from 'node:http';
-import { openDatabase, query, type Database } from '../../pkg/postgres/index.ts';
-import { closeServer, portOf, startListening } from '../../pkg/telemetry/index.ts';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { query } from '../../pkg/postgres/index.ts';
 import { openAccount, openKey } from '../support/accounts.ts';
 import { startService } from '../support/service.ts';
 import { percentile, type Row } from './table.ts';
@@ -11,10 +10,7 @@ const SECONDS = 8;
 const CLIENTS = 16;
 const BODY = { query: 'which bicycle is best?', surfaces: ['engine_news'] };
 
-/**
- * Submits and reads over HTTP against a bare Express handler in a process of the same kind that does the least possible
- * durable work: one transaction with one insert each into a parent and a child table, on the same Postgres.
- */
+/** Submits and reads over HTTP, against those of a bare handler on the same Postgres. */
 export async function benchSubmit(): Promise<Row[]> {
   const service = await startService({ credits: 100_000_000, plan: 'internal', env: { DATABASE_POOL_SIZE: '10' } });
   try {
@@ -26,8 +22,7 @@ export async function benchSubmit(): Promise<Row[]> {
     );
     const keys = await Promise.all(accounts.map((id) => openKey(service.database.db, id, 'internal')));
     const keyOf = (client: number) => keys[client % keys.length]?.key ?? '';
-    const db = openDatabase({ url: service.database.url, poolSize: 10, applicationName: 'bare' });
-    const bare = await startBare(db);
+    const bare = await startBare(service.database.url);
     try {
       const url = service.api.url;
       const post = (base: string, path: string, body: unknown, client: number) => call(base, path, keyOf(client), body);
@@ -73,33 +68,26 @@ export async function benchSubmit(): Promise<Row[]> {
       ];
     } finally {
       await bare.close();
-      await db.close();
     }
   } finally {
     await service.close();
   }
 }
 
-async function startBare(db: Database): Promise<{ url: string; close(): Promise<void> }> {
-  await db.system.raw(
-    'CREATE TABLE bare_parents (id text PRIMARY KEY, body jsonb); CREATE TABLE bare_children (id text PRIMARY KEY, parent text)',
-  );
-  const app = express();
-  app.post('/', express.json(), async (request, response) => {
-    const id = randomUUID();
-    await db.inTransaction(async (sql) => {
-      await query(sql, 'INSERT INTO bare_parents VALUES (:id, :body)', { id, body: JSON.stringify(request.body) });
-      await query(sql, 'INSERT INTO bare_children VALUES (:child, :id)', { child: `${id}.1`, id });
-    });
-    response.status(202).json({ id });
+async function startBare(databaseUrl: string): Promise<{ url: string; close(): Promise<void> }> {
+  const child = fork(fileURLToPath(new URL('bare-handler.ts', import.meta.url)), {
+    env: { ...process.env, DATABASE_URL: databaseUrl },
   });
-  app.get('/:id', async (request, response) => {
-    const rows = await query(db.system, 'SELECT * FROM captures WHERE id = :id', { id: request.params.id });
-    response.json(rows[0]);
-  });
-  const server = createServer(app);
-  await startListening(server, '127.0.0.1', 0);
-  return { url: `http://127.0.0.1:${portOf(server)}`, close: () => closeServer(server, 100) };
+  const ended = once(child, 'exit');
+  const close = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await ended;
+  };
+  const message: unknown = (await once(child, 'message', { signal: AbortSignal.timeout(20_000) }))[0];
+  if (typeof message === 'object' && message !== null && 'port' in message)
+    return { url: `http://127.0.0.1:${String(message.port)}`, close };
+  await close();
+  throw new Error('the bare handler did not say its port');
 }
 
 async function call(base: string, path: string, key: string, body?: unknown): Promise<void> {
