@@ -4,7 +4,10 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createKeyring } from '../../pkg/config/index.ts';
-import { systemClock } from '../../pkg/runtime/index.ts';
+import { createAnnouncer } from '../../pkg/queue/index.ts';
+import { startLoop, systemClock, type Loop } from '../../pkg/runtime/index.ts';
+import { announceDue } from '../../pkg/searches/index.ts';
+import { createLog } from '../../pkg/telemetry/index.ts';
 import { createSecret } from '../../pkg/webhooks/index.ts';
 import { openAccount, openKey } from '../support/accounts.ts';
 import { installPython } from '../support/python.ts';
@@ -24,10 +27,18 @@ process.env['TEST_REDIS_PROGRAM'] = servers.redisProgram;
 let status: unknown = 1;
 try {
   const { startService, TEST_KEYRING } = await import('../support/service.ts');
-  const service = await startService();
+  const { findEmptyRedis } = await import('../support/redis.ts');
+  const redisUrl = await findEmptyRedis();
+  const service = await startService({ redisUrl });
+  const log = createLog('fuzz', 'warn');
+  const announcer = createAnnouncer({ url: redisUrl, log });
+  let announcing: Loop | undefined;
   try {
-    // Accepted webhooks go to made-up hosts: nobody is to call them.
+    // Accepted webhooks go to made-up hosts, which nobody is to call: of what the dispatcher does, only this is done.
     await service.dispatcher.stop();
+    announcing = startLoop({ name: 'announcing', idleMs: 1_000, turnTimeoutMs: 30_000, log }, async () =>
+      (await announceDue({ db: service.database.db, announcer }, 5)) > 0 ? 'more' : 'idle',
+    );
     const accountId = await openAccount(service.database.db, { credits: 100_000_000, plan: 'internal' });
     await service.database.db.inTransaction((sql) =>
       createSecret(sql, { accountId, keyring: createKeyring(TEST_KEYRING), clock: systemClock, randomBytes }),
@@ -40,6 +51,8 @@ try {
     );
     status = (await once(tester, 'exit'))[0];
   } finally {
+    await announcing?.stop();
+    await announcer.close();
     await service.close();
   }
 } finally {
