@@ -3,6 +3,7 @@ import { benchCapture } from './capture.ts';
 import { benchHistory } from './history.ts';
 import { benchSubmit } from './submit.ts';
 import { printTable } from './table.ts';
+import { benchWatches } from './watches.ts';
 
 const only = process.argv[2];
 const servers = await startTestServers();
@@ -13,6 +14,7 @@ try {
   if (only === undefined || only === 'capture') printTable(await benchCapture());
   if (only === undefined || only === 'submit') printTable(await benchSubmit());
   if (only === undefined || only === 'history') printTable(await benchHistory());
+  if (only === undefined || only === 'watches') printTable(await benchWatches());
 } finally {
   await servers.stop();
 }
