@@ -42,7 +42,7 @@ export function createAnnouncer(options: { url: string; log: Logger }): Announce
             data,
             // The same waiting capture announced twice is one job: less noise. Nothing relies on it, as a lane claims in
             // Postgres. Retries live there too.
-            opts: { jobId: `${data.captureId}#${data.fence}`, attempts: 1, removeOnComplete: true, removeOnFail: true },
+            opts: { jobId: nameJob(data), attempts: 1, removeOnComplete: true, removeOnFail: true },
           })),
         ),
       ),
@@ -77,6 +77,11 @@ export function createAnnouncer(options: { url: string; log: Logger }): Announce
       redis.disconnect();
     },
   };
+}
+
+/** BullMQ refuses a name with colons, which stand in the region key of a city; a slash stands in no capture id. */
+function nameJob({ captureId, fence }: Announcement): string {
+  return `${captureId.replaceAll(':', '/')}#${fence}`;
 }
 
 /** A colon would split the key names that BullMQ makes of it. */
