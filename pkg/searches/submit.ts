@@ -13,6 +13,7 @@ import type { Announcement, Announcer } from '../queue/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { requireDestination, resolveSigningSecret, sealInlineSecret, type Guard } from '../webhooks/index.ts';
 import { acceptSearches, type Accepted, type AcceptDeps, type Acceptor, type NewSearch } from './accept.ts';
+import { announceSoon } from './sweep.ts';
 
 /** What a search needs to know of a surface's lane. */
 export type LaneFacts = { live: boolean; unavailableReason: string | null; queueSeconds: number };
@@ -141,11 +142,12 @@ function sealerOf(keyring: Keyring, accountId: string, secret: string | null): (
   return secret === null ? null : (jobId) => sealInlineSecret(keyring, secret, { searchId: jobId, accountId });
 }
 
-/** Redis is a hint: what can't be announced now is announced by the dispatcher in a moment. */
+/** Redis is a hint: what can't be announced now is left to the dispatcher, which tries until it can. */
 async function announce(deps: SubmitDeps, announcements: readonly Announcement[]): Promise<void> {
   try {
     await deps.announcer.announce(announcements);
   } catch (error) {
     deps.log.warn({ err: error, count: announcements.length }, 'Could not announce; the dispatcher will');
+    await announceSoon(deps.db, announcements);
   }
 }

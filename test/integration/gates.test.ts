@@ -68,6 +68,9 @@ it.each(['with Redis', 'without Redis'])(
       expect(headers.get('x-ratelimit-limit')).toBe('60');
       expect(headers.get('x-ratelimit-remaining')).toBe('0');
       expect(Number(headers.get('x-ratelimit-reset'))).toBeGreaterThan(Date.now() / 1000 - 1);
+      expect(headers.get('x-concurrency-limit')).toBe('4');
+      expect(headers.get('x-concurrency-running')).toBe('0');
+      expect(Number(headers.get('x-concurrency-queued'))).toBeGreaterThan(0);
     }
     if (redisState === 'without Redis') await redis.restart();
   },
