@@ -66,10 +66,11 @@ export async function acceptSearches(
   // Without keys there is but one statement that writes, and no need of a transaction around it: the account's row,
   // where all submits of an account meet, is not locked while packets travel.
   const keyed = drafts.some(({ keyHash }) => keyHash !== null);
+  const accept = (sql: Reader) => acceptDrafts(sql, acceptor, drafts, ANNOUNCE_AFTER_SECONDS);
   try {
     return keyed
-      ? await deps.db.asTenant(acceptor.accountId, (sql) => acceptDrafts(sql, acceptor, drafts))
-      : await deps.db.writeAsTenant(acceptor.accountId, (sql) => acceptDrafts(sql, acceptor, drafts));
+      ? await deps.db.asTenant(acceptor.accountId, accept)
+      : await deps.db.writeAsTenant(acceptor.accountId, accept);
   } catch (error) {
     if (error instanceof ServiceError) throw error;
     throw new ServiceError('SUBMISSION_FAILED', undefined, { cause: error });
@@ -78,15 +79,16 @@ export async function acceptSearches(
 
 /**
  * The same inside the caller's transaction, which must be one `asTenant` of the acceptor's account: what the caller
- * writes beside it stands and falls with it. Once this has thrown, that transaction must be rolled back.
+ * writes beside it stands and falls with it. Once this has thrown, that transaction must be rolled back. The captures
+ * are due to be announced at once: the caller leaves that to the dispatcher.
  */
 export async function acceptSearchesIn(
-  sql: Sql,
+  sql: Reader,
   deps: Omit<AcceptDeps, 'db'>,
   acceptor: Acceptor,
   searches: readonly NewSearch[],
 ): Promise<Verdict[]> {
-  const { verdicts } = await acceptDrafts(sql, acceptor, draftSearches(deps, acceptor, searches));
+  const { verdicts } = await acceptDrafts(sql, acceptor, draftSearches(deps, acceptor, searches), 0);
   return verdicts;
 }
 
@@ -109,10 +111,14 @@ async function acceptDrafts(
   sql: Reader,
   acceptor: Acceptor,
   drafts: readonly Draft[],
+  announceAfterSeconds: number,
 ): Promise<{ verdicts: Verdict[]; load: AccountLoad }> {
   const claims = await claimKeys(sql, acceptor.accountId, drafts);
   const fresh = drafts.filter((draft) => claims.owner(draft) === draft.jobId);
-  const load = fresh.length === 0 ? await readLoad(sql, acceptor.accountId) : await placeSearches(sql, acceptor, fresh);
+  const load =
+    fresh.length === 0
+      ? await readLoad(sql, acceptor.accountId)
+      : await placeSearches(sql, acceptor, { searches: fresh, announceAfterSeconds });
   const replays = await readReplays(
     sql,
     acceptor.accountId,
@@ -202,8 +208,10 @@ function sumUp(fresh: readonly Draft[], ceilings: Ceilings): Reservation {
 // What was too little a moment ago may be there when it is looked at: then it is tried again, a few times.
 const PLACING_ATTEMPTS = 3;
 
-async function placeSearches(sql: Reader, acceptor: Acceptor, fresh: readonly Draft[]): Promise<AccountLoad> {
-  const wanted = sumUp(fresh, acceptor.ceilings);
+type Fresh = { searches: readonly Draft[]; announceAfterSeconds: number };
+
+async function placeSearches(sql: Reader, acceptor: Acceptor, fresh: Fresh): Promise<AccountLoad> {
+  const wanted = sumUp(fresh.searches, acceptor.ceilings);
   for (let attempt = 0; attempt < PLACING_ATTEMPTS; attempt += 1) {
     const placed = await insertIfRoom(sql, acceptor.accountId, wanted, fresh);
     if (placed !== null) return placed;
@@ -243,7 +251,7 @@ async function insertIfRoom(
   sql: Reader,
   accountId: string,
   wanted: Reservation,
-  fresh: readonly Draft[],
+  { searches, announceAfterSeconds }: Fresh,
 ): Promise<AccountLoad | null> {
   const room = reserve(wanted);
   const [load] = await query<AccountLoad>(
@@ -262,7 +270,7 @@ async function insertIfRoom(
        INSERT INTO captures (id, search_id, account_id, position, surface, region_key, region, synchronous, price,
                              credits_held, announce_at, expires_at)
        SELECT c.id, c.search_id, :accountId, c.position, c.surface, c.region_key, c.region, c.synchronous, c.price,
-              c.price, now() + make_interval(secs => :announceAfter), now() + make_interval(secs => c.queue_seconds)
+              c.price, now() + make_interval(secs => :announceAfterSeconds), now() + make_interval(secs => c.queue_seconds)
        FROM room, jsonb_to_recordset(CAST(:children AS jsonb)) AS c(id text, search_id text, position int, surface text,
             region_key text, region jsonb, synchronous boolean, price int, queue_seconds double precision)
      )
@@ -270,9 +278,9 @@ async function insertIfRoom(
     {
       ...room.bindings,
       accountId,
-      announceAfter: ANNOUNCE_AFTER_SECONDS,
-      parents: JSON.stringify(fresh.map(describeParent)),
-      children: JSON.stringify(fresh.flatMap(describeChildren)),
+      announceAfterSeconds,
+      parents: JSON.stringify(searches.map(describeParent)),
+      children: JSON.stringify(searches.flatMap(describeChildren)),
     },
   );
   return load ?? null;

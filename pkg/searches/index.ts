@@ -17,7 +17,6 @@ export { readChild, readEnvelopes, readJobState, readParent } from './read.ts';
 export { settleCapture, type StoredProof } from './settle.ts';
 export { announceDue, expireDue, forgetKeys, rescueLost } from './sweep.ts';
 export {
-  announceAccepted,
   submitBatch,
   submitSearch,
   type BatchVerdict,

@@ -41,7 +41,7 @@ export async function submitSearch(
   const [verdict] = verdicts;
   if (verdict === undefined) throw new Error('a submit of one search has one verdict');
   if ('rejected' in verdict) throw verdict.rejected;
-  await announceAccepted(deps, verdict.accepted.announcements);
+  await announce(deps, verdict.accepted.announcements);
   return { accepted: verdict.accepted, load };
 }
 
@@ -68,7 +68,7 @@ export async function submitBatch(
     if (verdict === undefined) throw new Error('every accepted item has a verdict');
     return verdict;
   });
-  await announceAccepted(
+  await announce(
     deps,
     merged.flatMap((verdict) => ('accepted' in verdict ? verdict.accepted.announcements : [])),
   );
@@ -140,10 +140,7 @@ function sealerOf(keyring: Keyring, accountId: string, secret: string | null): (
 }
 
 /** Redis is a hint: what can't be announced now is left to the dispatcher, which tries until it can. */
-export async function announceAccepted(
-  deps: Pick<SubmitDeps, 'db' | 'announcer' | 'log'>,
-  announcements: readonly Announcement[],
-): Promise<void> {
+async function announce(deps: SubmitDeps, announcements: readonly Announcement[]): Promise<void> {
   try {
     await deps.announcer.announce(announcements);
   } catch (error) {
