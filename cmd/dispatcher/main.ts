@@ -4,7 +4,7 @@ import { createAnnouncer } from '../../pkg/queue/index.ts';
 import { runProcess, startLoop, systemClock } from '../../pkg/runtime/index.ts';
 import { announceDue, expireDue, forgetKeys, rescueLost } from '../../pkg/searches/index.ts';
 import { createLog, createRegistry, serveProbes } from '../../pkg/telemetry/index.ts';
-import { createDeliveryWorker, createWebhookGuard } from '../../pkg/webhooks/index.ts';
+import { createDeliveryWorker, createWebhookGuard, forgetDeliveries } from '../../pkg/webhooks/index.ts';
 
 const settings = loadSettings(process.env, [
   'databaseUrl',
@@ -15,6 +15,7 @@ const settings = loadSettings(process.env, [
   'logLevel',
   'secretsKeyring',
   'webhookExtraDestinations',
+  'webhookRetentionDays',
   'announceAgainSeconds',
 ]);
 const log = createLog('dispatcher', settings.logLevel);
@@ -57,6 +58,8 @@ await runProcess({ log, releaseTimeoutMs: 20_000 }, async (scope) => {
   repeat('expiring', 1_000, () => untilNone(expireDue({ db, clock })));
   repeat('rescuing', 1_000, () => untilNone(rescueLost({ db, clock }, RESCUED_QUEUE_SECONDS)));
   repeat('delivering', 500, () => deliveries.deliverDue());
+  const retention = { days: settings.webhookRetentionDays };
+  repeat('forgetting deliveries', 60_000, () => untilNone(forgetDeliveries(db, retention)));
   repeat('forgetting keys', 600_000, () => untilNone(forgetKeys(db)));
 
   const probes = await serveProbes({

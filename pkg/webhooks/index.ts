@@ -1,5 +1,6 @@
-export { buildDeliveryBody } from './body.ts';
+export { buildDelivery } from './body.ts';
 export { insertDelivery, listDeliveries, redeliver, type DeliverySummary } from './deliveries.ts';
+export { forgetDeliveries } from './forget.ts';
 export { createGuard, requireDestination, type Guard } from './guard.ts';
 export { createSystemResolver } from './resolver.ts';
 export { createSecret, listSecrets, resolveSigningSecret, rotateSecret, sealInlineSecret } from './secrets.ts';

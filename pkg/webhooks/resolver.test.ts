@@ -2,6 +2,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import { createServer } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createGuard } from './guard.ts';
+import { createConnections } from './connections.ts';
 import { postOnce } from './post.ts';
 import { createDnsResolver, createSystemResolver } from './resolver.ts';
 import { parseExtraDestinations } from './url.ts';
@@ -9,7 +10,7 @@ import { parseExtraDestinations } from './url.ts';
 const TYPE_A = 1;
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
-  await Promise.all(closers.splice(0).map((close) => close()));
+  for (const close of closers.splice(0).reverse()) await close();
 });
 
 /** Answers each question for an A record with the next of `answers`; everything else has no record. */
@@ -103,13 +104,17 @@ describe('a name whose address changes', () => {
 
     const verdict = await guard.resolveDestination(`http://hook.test:${port}/`);
     if (verdict.kind !== 'allowed') throw new Error(`the destination is ${verdict.kind}`);
-    const { status } = await postOnce({
-      destination: verdict.destination,
-      headers: {},
-      body: Buffer.from('{}'),
-      signal: AbortSignal.timeout(5_000),
-      limits: { connectTimeoutMs: 2_000, maxResponseBytes: 1_024 },
-    });
+    const connections = createConnections({ connectTimeoutMs: 2_000, maxResponseBytes: 1_024 });
+    closers.push(() => connections.close());
+    const { status } = await connections.use('acct_1', verdict.destination, (dispatcher) =>
+      postOnce(dispatcher, {
+        url: verdict.destination.url,
+        headers: {},
+        body: Buffer.from('{}'),
+        signal: AbortSignal.timeout(5_000),
+        maxResponseBytes: 1_024,
+      }),
+    );
     expect(status).toBe(200);
     expect(hits()).toBe(1);
     expect(asked()).toBe(1);

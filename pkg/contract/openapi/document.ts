@@ -2,6 +2,7 @@ import { SCHEMA_VERSION } from '../version.ts';
 import { ANSWER_SCHEMAS } from './answer-schemas.ts';
 import { ref } from './build.ts';
 import { EXAMPLES } from './examples.ts';
+import { DELIVERY_PATHS } from './operations-deliveries.ts';
 import { READING_PATHS } from './operations-reading.ts';
 import { SEARCH_PATHS } from './operations-search.ts';
 import { refusal } from './replies.ts';
@@ -64,9 +65,10 @@ export function buildOpenApi(publicBaseUrl: string): OpenApiDocument {
       { name: 'Search', description: 'Ask surfaces, and be told when they have answered.' },
       { name: 'Jobs', description: 'Read and cancel searches.' },
       { name: 'Account', description: 'Usage, headroom and signing secrets.' },
+      { name: 'Webhooks', description: 'What was delivered, and sending it again.' },
       { name: 'Discovery', description: 'Public: what there is, and whether it is up.' },
     ],
-    paths: { ...SEARCH_PATHS, ...READING_PATHS },
+    paths: { ...SEARCH_PATHS, ...READING_PATHS, ...DELIVERY_PATHS },
     webhooks: { captureEnded: { post: delivery } },
     components: {
       schemas: { ...REQUEST_SCHEMAS, ...ANSWER_SCHEMAS, ...RESPONSE_SCHEMAS },

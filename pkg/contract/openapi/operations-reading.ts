@@ -20,14 +20,16 @@ type Read = Pick<Operation, 'operationId' | 'summary' | 'description' | 'tags'> 
   returns: [string, string, Record<string, Json>] | [string, readonly string[], Record<string, Json>];
   parameters?: readonly Parameter[];
   codes?: readonly ErrorCode[];
+  status?: 200 | 202;
 };
 
 /** A route for one owner's rows that answers with JSON. */
-function ownerRoute({
+export function ownerRoute({
   scope,
   returns: [means, names, examples],
   parameters = [],
   codes = [],
+  status = 200,
   ...rest
 }: Read): Operation {
   const schema = typeof names === 'string' ? ref(names) : { anyOf: names.map(ref) };
@@ -35,11 +37,11 @@ function ownerRoute({
     ...rest,
     security: scoped(scope),
     parameters: [...parameters, ...OWNER_PARAMETERS, ...COMMON_PARAMETERS],
-    responses: { 200: answers(means, schema, examples, OWNER_HEADER), ...refusals([...SCOPED_CODES, ...codes]) },
+    responses: { [status]: answers(means, schema, examples, OWNER_HEADER), ...refusals([...SCOPED_CODES, ...codes]) },
   };
 }
 
-const id = (description: string): Parameter => ({
+export const id = (description: string): Parameter => ({
   name: 'id',
   in: 'path',
   required: true,
