@@ -85,9 +85,16 @@ const redeliver = (id: string, key = tenant.key, headers = {}) =>
   callApi(api.url, key, 'POST', `/v1/webhooks/deliveries/${id}/redeliver`, undefined, headers);
 
 function deliveriesOf({ text }: Answer): DeliverySummary[] {
-  const body: { items: DeliverySummary[] } = JSON.parse(text);
+  const body: unknown = JSON.parse(text);
+  if (!hasItems(body)) throw new Error(`no list: ${text}`);
   return body.items;
 }
+
+/** That the items are what they should be, callApi has checked against the OpenAPI document. */
+function hasItems(body: unknown): body is { items: DeliverySummary[] } {
+  return typeof body === 'object' && body !== null && 'items' in body;
+}
+
 const idsOf = (answer: Answer) => deliveriesOf(answer).map(({ id }) => id);
 
 async function readState(id: string): Promise<string | undefined> {

@@ -1,7 +1,7 @@
 import { DELIVERY_STATES, DELIVERY_TYPES } from '../deliveries.ts';
 import { oneOfWords } from './build.ts';
 import { EXAMPLES } from './examples.ts';
-import { id, ownerRoute } from './operations-reading.ts';
+import { idParameter, ownerRoute } from './owner-route.ts';
 import { PAGE_PARAMETERS } from './parameters.ts';
 import type { PathItem } from './types.ts';
 
@@ -38,7 +38,7 @@ const redeliver = ownerRoute({
     'Whatever became of it: the same id and bytes, signed anew, with all attempts before it again. While an attempt is under way nothing is changed, so asking twice at once sends once.',
   tags: ['Webhooks'],
   scope: 'jobs:write',
-  parameters: [id('Id of the delivery, evt_….')],
+  parameters: [idParameter('Id of the delivery, evt_….')],
   status: 202,
   returns: ['The delivery is due.', 'RedeliveredDelivery', { due: EXAMPLES.redelivered }],
   codes: ['NOT_FOUND'],
