@@ -4,7 +4,7 @@ import type { Clock } from '../runtime/index.ts';
 import type { ClaimedDelivery } from './claims.ts';
 import type { Connections } from './connections.ts';
 import type { Guard } from './guard.ts';
-import { postOnce } from './post.ts';
+import { LateError, postOnce } from './post.ts';
 import { parseRetryAfter } from './schedule.ts';
 import { openInlineSecret } from './secrets.ts';
 import { sign } from './signature.ts';
@@ -27,8 +27,8 @@ export type AttemptResult =
 
 /**
  * One attempt: vet the destination anew, sign anew, POST the frozen bytes. `managedSecret` signs where the delivery has
- * no secret of its own; null when there is none. Never throws for what the receiver does. An aborted `stop` ends it as
- * `stopped`.
+ * no secret of its own; null when there is none. Never throws for what the receiver does. Once `stop` is aborted nothing
+ * more is sent, and what fails because its connection was cut is `stopped`.
  */
 export async function attemptDelivery(
   options: AttemptOptions,
@@ -40,13 +40,13 @@ export async function attemptDelivery(
   const verdict = await guard.resolveDestination(claim.url);
   if (verdict.kind !== 'allowed')
     return { kind: 'unanswered', error: `${verdict.kind}: ${verdict.reason}`, reached: false };
+  if (stop.aborted) return { kind: 'stopped' };
   const { destination } = verdict;
   const secret = claim.secretCiphertext === null ? managedSecret : openOwnSecret(options.keyring, claim);
   if (secret === null) return { kind: 'unanswered', error: 'the signing secret is unavailable', reached: false };
 
   const body = Buffer.from(claim.body, 'utf8');
   const timestampSeconds = Math.floor(clock.nowMs() / 1000);
-  const deadline = AbortSignal.timeout(totalTimeoutMs);
   const request = {
     url: destination.url,
     headers: {
@@ -58,7 +58,7 @@ export async function attemptDelivery(
       'X-Service-Signature': sign(secret, timestampSeconds, body),
     },
     body,
-    signal: AbortSignal.any([stop, deadline]),
+    timeoutMs: totalTimeoutMs,
     maxResponseBytes,
   };
   try {
@@ -68,8 +68,7 @@ export async function attemptDelivery(
     return { kind: 'answered', status, retryAfterMs: parseRetryAfter(retryAfter, clock.nowMs()) };
   } catch (error) {
     if (stop.aborted) return { kind: 'stopped' };
-    const reason = deadline.aborted ? `no answer within ${totalTimeoutMs / 1000} s` : describe(error);
-    return { kind: 'unanswered', error: reason, reached: true };
+    return { kind: 'unanswered', error: describe(error), reached: true };
   }
 }
 
@@ -91,6 +90,7 @@ function searchOf(captureId: string): string {
 
 /** A code like ECONNREFUSED where there is one: messages may hold addresses of the operator's network. */
 function describe(error: unknown): string {
+  if (error instanceof LateError) return error.message;
   if (!(error instanceof Error)) return 'the request failed';
   return 'code' in error && typeof error.code === 'string'
     ? `the request failed (${error.code})`

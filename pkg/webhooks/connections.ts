@@ -71,6 +71,9 @@ function openPool(origin: string, addresses: readonly string[], limits: Connecti
   return new Pool(origin, {
     maxHeaderSize: limits.maxResponseBytes,
     allowH2: false,
+    // One deadline covers the whole exchange (post.ts).
+    headersTimeout: 0,
+    bodyTimeout: 0,
     keepAliveTimeout: KEEP_ALIVE_MS,
     keepAliveMaxTimeout: KEEP_ALIVE_MS,
     connect: {

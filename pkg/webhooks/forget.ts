@@ -36,7 +36,7 @@ async function giveUpWaiting(db: Database, days: number): Promise<number> {
        SELECT id FROM webhook_deliveries
        WHERE state = 'pending' AND started_at < now() - make_interval(days => :days)
          AND (lease_until IS NULL OR lease_until <= now())
-       ORDER BY started_at LIMIT :turn FOR UPDATE SKIP LOCKED
+       LIMIT :turn FOR UPDATE SKIP LOCKED
      ) RETURNING id`,
     { days, turn: TURN },
   );

@@ -55,7 +55,7 @@ function post({
       url: destination.url,
       headers: { 'Content-Type': 'application/json', 'X-Test': 'yes' },
       body: Buffer.from(body),
-      signal: AbortSignal.timeout(timeoutMs),
+      timeoutMs,
       maxResponseBytes: 16 * 1024,
     }),
   );

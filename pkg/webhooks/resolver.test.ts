@@ -111,7 +111,7 @@ describe('a name whose address changes', () => {
         url: verdict.destination.url,
         headers: {},
         body: Buffer.from('{}'),
-        signal: AbortSignal.timeout(5_000),
+        timeoutMs: 5_000,
         maxResponseBytes: 1_024,
       }),
     );

@@ -53,7 +53,7 @@ export type DeliveryWorker = {
 };
 
 /** Claimed per turn: bodies may be large, and a turn should be short. */
-const CLAIM_AT_MOST = 64;
+const CLAIM_AT_MOST = 128;
 
 /** How long a turn waits for an attempt to end before the next one looks for new deliveries. */
 const WAIT_MS = 500;
@@ -97,10 +97,11 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     } catch (error) {
       log.error({ err: error, delivery: claim.id }, 'An attempt broke off; its lease brings it back');
     }
-    someEnded.abort();
+    // Asked first: an abort makes an exception with its stack, even when nobody gets it.
+    if (!someEnded.signal.aborted) someEnded.abort();
   }
 
-  /** What can't be written now is written by the next turn; until then nothing new is claimed. */
+  /** What can't be written now is written by the next turn; until then it takes up room. */
   async function settleEnded(): Promise<void> {
     const settling = ended;
     if (settling.length === 0) return;
@@ -113,6 +114,14 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
       const outcome = written.has(claim.id) ? OUTCOMES[end.state] : 'lost';
       options.onAttempt?.({ outcome, durationMs: clock.nowMs() - startedMs });
     }
+  }
+
+  async function claimForRoom(): Promise<ClaimedDelivery[]> {
+    const room = concurrency - running.size - ended.length;
+    if (room <= 0) return [];
+    // The fuller it gets the less one account may take: many slow receivers together leave room for the next tenant.
+    const share = Math.max(1, Math.min(perAccount, Math.floor(room / 8)));
+    return claimDue(sql, { limit: Math.min(room, CLAIM_AT_MOST), perAccount: share, leaseMs });
   }
 
   async function start(claims: readonly ClaimedDelivery[]): Promise<void> {
@@ -131,25 +140,20 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
       if (stop.signal.aborted) return 'idle';
       // Renewed before anything that ends from here on is missed.
       someEnded = new AbortController();
-      await settleEnded();
-      const room = concurrency - running.size;
-      if (room > 0) {
-        // The fuller it gets the less one account may take: many slow receivers together leave room for the next tenant.
-        const share = Math.max(1, Math.min(perAccount, Math.floor(room / 8)));
-        const limit = Math.min(room, CLAIM_AT_MOST);
-        const claims = await claimDue(sql, { limit, perAccount: share, leaseMs });
-        await start(claims);
-        if (claims.length === limit) return 'more';
-      }
+      // At once: waiting for the database twice in a row would leave receivers waiting too.
+      const [settled, claims] = await Promise.allSettled([settleEnded(), claimForRoom()]);
+      if (claims.status === 'fulfilled') await start(claims.value);
+      for (const step of [settled, claims]) if (step.status === 'rejected') throw step.reason;
+      if (claims.status === 'fulfilled' && claims.value.length === CLAIM_AT_MOST) return 'more';
       if (running.size === 0 && ended.length === 0) return 'idle';
       await pause(WAIT_MS, AbortSignal.any([stop.signal, someEnded.signal]));
       return 'more';
     },
     close: async () => {
       stop.abort();
+      await connections.close();
       await Promise.all(running);
       await settleEnded();
-      await connections.close();
     },
   };
 }

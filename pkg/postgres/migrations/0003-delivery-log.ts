@@ -21,7 +21,6 @@ ALTER TABLE webhook_deliveries
 CREATE INDEX webhook_deliveries_newest_in_state ON webhook_deliveries (account_id, state, created_at DESC, id DESC);
 CREATE INDEX webhook_deliveries_newest_of_type ON webhook_deliveries (account_id, type, created_at DESC, id DESC);
 CREATE INDEX webhook_deliveries_ended ON webhook_deliveries (ended_at) WHERE ended_at IS NOT NULL;
-CREATE INDEX webhook_deliveries_waiting ON webhook_deliveries (started_at) WHERE state = 'pending';
 -- How many attempts of an account run is asked at every claim, and must not cost a look at all that waits.
 CREATE INDEX webhook_deliveries_leased ON webhook_deliveries (account_id, lease_until) WHERE lease_until IS NOT NULL;
 CREATE INDEX searches_with_inline_secret ON searches (created_at) WHERE webhook_secret_ciphertext IS NOT NULL;
