@@ -119,9 +119,11 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   async function claimForRoom(): Promise<ClaimedDelivery[]> {
     const room = concurrency - running.size - ended.length;
     if (room <= 0) return [];
-    // The fuller it gets the less one account may take: many slow receivers together leave room for the next tenant.
+    // The fuller it gets the less one account may take, and never is all room taken at once: many slow receivers
+    // together leave room for the next tenant.
     const share = Math.max(1, Math.min(perAccount, Math.floor(room / 8)));
-    return claimDue(sql, { limit: Math.min(room, CLAIM_AT_MOST), perAccount: share, leaseMs });
+    const limit = Math.min(CLAIM_AT_MOST, Math.ceil(room / 2));
+    return claimDue(sql, { limit, perAccount: share, leaseMs });
   }
 
   async function start(claims: readonly ClaimedDelivery[]): Promise<void> {

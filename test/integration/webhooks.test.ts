@@ -6,6 +6,8 @@ import { createKeyring } from '../../pkg/config/index.ts';
 import { newId } from '../../pkg/contract/index.ts';
 import { query, type Sql } from '../../pkg/postgres/index.ts';
 import { claimDue, recordEnds } from '../../pkg/webhooks/claims.ts';
+import { startDnsServer } from '../../pkg/webhooks/dns-for-tests.ts';
+import { createDnsResolver } from '../../pkg/webhooks/resolver.ts';
 import {
   createDeliveryWorker,
   createGuard,
@@ -16,6 +18,7 @@ import {
   listSecrets,
   parseExtraDestinations,
   redeliver,
+  requireDestination,
   resolveSigningSecret,
   rotateSecret,
   sealInlineSecret,
@@ -349,7 +352,59 @@ describe('a delivery', () => {
   });
 });
 
+describe('a name that leads elsewhere by the time of the attempt', () => {
+  it('gets nothing sent to where it leads now', async () => {
+    const inside = await startReceiver((_request, response) => response.end());
+    const dns = await startDnsServer([['8.8.8.8'], ['127.0.0.1']]);
+    closers.push(() => dns.close());
+    const resolvePublic = createDnsResolver({ timeoutMs: 2_000, servers: [dns.server] });
+    const guard = createGuard({ extras: [], resolvePublic, resolveExtra: resolve });
+    await expect(requireDestination(guard, 'https://hook.test/', 'webhook.url')).resolves.toBeUndefined();
+    const made = await makeSignedDelivery('https://hook.test/');
+    const delivery = await attempt(startWorker([], { guard }), made, 1);
+    expect(delivery).toMatchObject({ state: 'pending', lastStatus: null });
+    expect(delivery.lastError).toMatch(/^refused: .*not public \(loopback\)/);
+    expect(inside.received).toEqual([]);
+  });
+});
+
 describe('a delivery worker', () => {
+  it('makes no more attempts at once for one account than allowed, with another worker beside it', async () => {
+    const { origin, received } = await startReceiver(() => undefined);
+    const { accountId } = await makeSignedDelivery(origin);
+    for (let i = 0; i < 20; i += 1) await makeDelivery(accountId, origin);
+    const workers = [1, 2].map(() => startWorker([origin], { perAccount: 3 }));
+    for (let turn = 0; turn < 3; turn += 1) await Promise.all(workers.map((worker) => worker.deliverDue()));
+    await until(() => received.length >= 3, { timeoutMs: 5_000, what: 'the allowed ones' });
+    const [leased] = await query<{ count: number }>(
+      sql,
+      'SELECT count(*) AS count FROM webhook_deliveries WHERE lease_until > now()',
+    );
+    // Two claims at the very same moment do not see each other: each is bounded, their sum for that moment too.
+    expect(leased?.count).toBeLessThanOrEqual(6);
+    expect(received.length).toBeLessThanOrEqual(6);
+  });
+
+  it('keeps room for the next account while many receivers are slow', async () => {
+    const slow = await startReceiver(() => undefined);
+    const quick = await startReceiver((_request, response) => response.end());
+    for (let index = 0; index < 20; index += 1) {
+      const { accountId } = await makeSignedDelivery(slow.origin);
+      for (let i = 0; i < 20; i += 1) await makeDelivery(accountId, slow.origin);
+    }
+    // 420 deliveries that hang, and room for 64.
+    const worker = startWorker([slow.origin, quick.origin], {
+      concurrency: 64,
+      perAccount: 16,
+      http: { ...http, totalTimeoutMs: 30_000 },
+    });
+    for (let turn = 0; turn < 5; turn += 1) await worker.deliverDue();
+    const made = await makeSignedDelivery(quick.origin);
+    const startedMs = performance.now();
+    expect((await attempt(worker, made, 1)).state).toBe('delivered');
+    expect(performance.now() - startedMs).toBeLessThan(15_000);
+  });
+
   it('does not let a slow receiver of one account delay another account', async () => {
     const slow = await startReceiver(() => undefined);
     const quick = await startReceiver((_request, response) => response.end());
