@@ -10,7 +10,7 @@ afterEach(async () => {
 });
 
 /** Counts its connections. It listens at every loopback address. */
-async function startReceiver(): Promise<{ port: number; sockets: Set<Socket>; release(): void }> {
+async function startReceiver(): Promise<{ port: number; sockets: Set<Socket>; release: () => void }> {
   const sockets = new Set<Socket>();
   const held: ServerResponse[] = [];
   const server = createServer((request, response) => {
