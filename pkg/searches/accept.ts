@@ -55,16 +55,33 @@ export async function acceptSearches(
 ): Promise<{ verdicts: Verdict[]; load: AccountLoad | null }> {
   const drafts = draftSearches(deps, acceptor, searches);
   try {
-    return await deps.db.asTenant(acceptor.accountId, (sql) => acceptDrafts(sql, acceptor, drafts));
+    return await deps.db.asTenant(acceptor.accountId, (sql) =>
+      acceptDrafts(sql, acceptor, drafts, ANNOUNCE_AFTER_SECONDS),
+    );
   } catch (error) {
     if (error instanceof ServiceError) throw error;
     throw new ServiceError('SUBMISSION_FAILED', undefined, { cause: error });
   }
 }
 
+/**
+ * The same inside the caller's transaction, which must be one `asTenant` of the acceptor's account: what the caller
+ * writes beside it stands and falls with it. Once this has thrown, that transaction must be rolled back. The captures
+ * are due to be announced at once: the caller leaves that to the dispatcher.
+ */
+export async function acceptSearchesIn(
+  sql: Sql,
+  deps: Omit<AcceptDeps, 'db'>,
+  acceptor: Acceptor,
+  searches: readonly NewSearch[],
+): Promise<Verdict[]> {
+  const { verdicts } = await acceptDrafts(sql, acceptor, draftSearches(deps, acceptor, searches), 0);
+  return verdicts;
+}
+
 type Draft = { jobId: string; search: NewSearch; plan: SearchPlan; keyHash: Buffer | null };
 
-function draftSearches(deps: AcceptDeps, acceptor: Acceptor, searches: readonly NewSearch[]): Draft[] {
+function draftSearches(deps: Omit<AcceptDeps, 'db'>, acceptor: Acceptor, searches: readonly NewSearch[]): Draft[] {
   const priceOf = acceptor.metered ? deps.priceOf : () => 0;
   return searches.map((search) => {
     const jobId = newId('job', deps.clock.nowMs());
@@ -81,13 +98,14 @@ async function acceptDrafts(
   sql: Sql,
   acceptor: Acceptor,
   drafts: readonly Draft[],
+  announceAfterSeconds: number,
 ): Promise<{ verdicts: Verdict[]; load: AccountLoad | null }> {
   const claims = await claimKeys(sql, acceptor.accountId, drafts);
   const fresh = drafts.filter((draft) => claims.owner(draft) === draft.jobId);
   const load = fresh.length === 0 ? null : await reserveRoom(sql, acceptor, fresh);
   if (fresh.length > 0) {
     await insertSearches(sql, acceptor.accountId, fresh);
-    await insertCaptures(sql, acceptor.accountId, fresh);
+    await insertCaptures(sql, acceptor.accountId, fresh, announceAfterSeconds);
   }
   const replays = await readReplays(
     sql,
@@ -232,7 +250,12 @@ async function insertSearches(sql: Sql, accountId: string, drafts: readonly Draf
 }
 
 /** One INSERT for all children of the submit. */
-async function insertCaptures(sql: Sql, accountId: string, drafts: readonly Draft[]): Promise<void> {
+async function insertCaptures(
+  sql: Sql,
+  accountId: string,
+  drafts: readonly Draft[],
+  announceAfterSeconds: number,
+): Promise<void> {
   const rows = drafts.flatMap(({ jobId, search, plan }) =>
     plan.children.map((child) => ({
       id: child.id,
@@ -251,10 +274,10 @@ async function insertCaptures(sql: Sql, accountId: string, drafts: readonly Draf
     `INSERT INTO captures (id, search_id, account_id, position, surface, region_key, region, synchronous, price,
                            credits_held, announce_at, expires_at)
      SELECT c.id, c.search_id, :accountId, c.position, c.surface, c.region_key, c.region, c.synchronous, c.price,
-            c.price, now() + make_interval(secs => :announceAfter), now() + make_interval(secs => c.queue_seconds)
+            c.price, now() + make_interval(secs => :announceAfterSeconds), now() + make_interval(secs => c.queue_seconds)
      FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS c(id text, search_id text, position int, surface text, region_key text,
           region jsonb, synchronous boolean, price int, queue_seconds double precision)`,
-    { accountId, announceAfter: ANNOUNCE_AFTER_SECONDS, rows: JSON.stringify(rows) },
+    { accountId, announceAfterSeconds, rows: JSON.stringify(rows) },
   );
 }
 

@@ -3,6 +3,7 @@ import { benchCapture } from './capture.ts';
 import { benchHistory } from './history.ts';
 import { benchSubmit } from './submit.ts';
 import { printTable } from './table.ts';
+import { benchWatches } from './watches.ts';
 import { benchWebhooks } from './webhooks.ts';
 
 const only = process.argv[2];
@@ -14,6 +15,7 @@ try {
   if (only === undefined || only === 'capture') printTable(await benchCapture());
   if (only === undefined || only === 'submit') printTable(await benchSubmit());
   if (only === undefined || only === 'history') printTable(await benchHistory());
+  if (only === undefined || only === 'watches') printTable(await benchWatches());
   if (only === undefined || only === 'webhooks') printTable(await benchWebhooks());
 } finally {
   await servers.stop();

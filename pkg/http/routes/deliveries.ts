@@ -1,7 +1,8 @@
-import { encodeCursor, isId, parseDeliveryListQuery, ServiceError } from '../../contract/index.ts';
+import { isId, parseDeliveryListQuery, ServiceError } from '../../contract/index.ts';
 import { listDeliveries, redeliver } from '../../webhooks/index.ts';
 import type { ApiDeps, Route } from '../context.ts';
 import { sendJson } from '../owner.ts';
+import { toPage } from '../page.ts';
 
 /** The log of webhook deliveries, and sending one again. */
 export function deliveryRoutes({ db }: ApiDeps): Route[] {
@@ -13,13 +14,9 @@ export function deliveryRoutes({ db }: ApiDeps): Route[] {
       handle: async ({ request, response, owner }) => {
         const { limit, cursor, ...filter } = parseDeliveryListQuery(request.query);
         const { accountId } = owner;
-        // One more than asked tells whether there is a next page.
         const wanted = { ...filter, accountId, after: cursor, limit: limit + 1 };
-        const items = await db.readAsTenant(accountId, (sql) => listDeliveries(sql, wanted));
-        const page = items.slice(0, limit);
-        const last = items.length > limit ? page.at(-1) : undefined;
-        const nextCursor = last === undefined ? null : encodeCursor(last);
-        sendJson(response, owner, { items: page, nextCursor });
+        const rows = await db.readAsTenant(accountId, (sql) => listDeliveries(sql, wanted));
+        sendJson(response, owner, toPage(rows, limit));
       },
     },
     {
