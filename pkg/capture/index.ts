@@ -5,5 +5,6 @@ export { locateBrowser, type BrowserKind } from './browser/locate.ts';
 export { createBrowserDriver, type BrowserDriverOptions } from './drivers/browser.ts';
 export { createModelDriver, type ModelSettings } from './drivers/model.ts';
 export { extractMentions } from './mentions/index.ts';
-export { parseProfile } from './profile/parse.ts';
+export { parseProfile, profileJsonSchema } from './profile/parse.ts';
+export { readSecrets } from './profile/secrets.ts';
 export type * from './profile/profile.ts';

@@ -4,8 +4,10 @@ import {
   createBrowserPool,
   createModelDriver,
   locateBrowser,
+  readSecrets,
   type BrowserPool,
   type Driver,
+  type Profile,
 } from '../capture/index.ts';
 import type { Clock } from '../runtime/index.ts';
 import type { Logger } from '../telemetry/index.ts';
@@ -15,7 +17,7 @@ export type DriversDeps = {
   lanes: readonly CaptureLane[];
   /** Path of Chromium; empty to find the one that each lane asks for. */
   browserExecutable: string;
-  /** Where model lanes find their API keys. */
+  /** Where lanes find their API keys and secrets. */
   env: NodeJS.ProcessEnv;
   clock: Clock;
   log: Logger;
@@ -107,7 +109,13 @@ function openDriver(
     case 'browser': {
       const pool = pools.get(spec.browser.executable);
       if (pool === undefined) throw new Error(`the lane ${metadata.name} has no browser pool`);
-      return createBrowserDriver({ profile: spec.profile, pool, clock, log });
+      return createBrowserDriver({
+        profile: spec.profile,
+        pool,
+        secrets: findSecrets(metadata.name, spec.profile, deps.env),
+        clock,
+        log,
+      });
     }
     case 'model':
       return createModelDriver({
@@ -117,6 +125,14 @@ function openDriver(
         clock,
         log,
       });
+  }
+}
+
+function findSecrets(name: string, profile: Profile, env: NodeJS.ProcessEnv): Map<string, string> {
+  try {
+    return readSecrets(profile, env);
+  } catch (error) {
+    throw new Error(`the lane ${name}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }
 }
 

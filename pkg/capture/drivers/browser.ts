@@ -5,18 +5,30 @@ import type { BrowserPool, PageLease, PageRecipe } from '../browser/pool.ts';
 import type { Driver } from '../driver.ts';
 import type { CaptureResult, CaptureTask } from '../outcome.ts';
 import { loadPageScript } from '../page/script.ts';
+import { splitByFrame } from '../profile/parts.ts';
 import type { Profile } from '../profile/profile.ts';
+import { fillText } from '../profile/template.ts';
 import { runVisit } from './browser/flow.ts';
 import { watchInterruptions } from './browser/interruptions.ts';
-import { explain, type Visit } from './browser/visit.ts';
+import { explain, type CaptureObserver, type Visit } from './browser/visit.ts';
 
 /** What is kept back from the deadline to read the text that stands there, at most. */
 const READING_RESERVE_MS = 2_000;
 
-export type BrowserDriverOptions = { profile: Profile; pool: BrowserPool; clock: Clock; log: Logger };
+export type BrowserDriverOptions = {
+  profile: Profile;
+  pool: BrowserPool;
+  /** The values that the profile takes from the environment. Default: none, for a profile that names none. */
+  secrets?: ReadonlyMap<string, string>;
+  observer?: CaptureObserver;
+  clock: Clock;
+  log: Logger;
+};
 
 /** Captures with a real browser, told by a profile how. The pool is the caller's: `close` ends this driver's captures only. */
-export function createBrowserDriver({ profile, pool, clock, log }: BrowserDriverOptions): Driver {
+export function createBrowserDriver(options: BrowserDriverOptions): Driver {
+  const { profile, pool, secrets = new Map(), observer, clock, log } = options;
+  const parts = splitByFrame(profile);
   const initScript = loadPageScript();
   const closing = new AbortController();
   const running = new Set<Promise<CaptureResult>>();
@@ -25,7 +37,7 @@ export function createBrowserDriver({ profile, pool, clock, log }: BrowserDriver
     const startMs = clock.nowMs();
     const reserveMs = Math.min(READING_RESERVE_MS, task.timeoutMs / 10);
     const interruptions = watchInterruptions(task.timeoutMs, AbortSignal.any([signal, closing.signal]));
-    const leasing = pool.lease(toRecipe(task, initScript), task.timeoutMs, interruptions.signal);
+    const leasing = pool.lease(toRecipe(profile, task, initScript), task.timeoutMs, interruptions.signal);
     try {
       const lease = await interruptions.orEnd(leasing);
       if ('outcome' in lease) return lease;
@@ -33,8 +45,11 @@ export function createBrowserDriver({ profile, pool, clock, log }: BrowserDriver
       const visit: Visit = {
         page: lease.page,
         profile,
+        parts,
         task,
         values: { query: task.query, ...task.region },
+        secrets,
+        observer,
         clock,
         log,
         answerByMs: startMs + task.timeoutMs - reserveMs,
@@ -70,10 +85,10 @@ export function createBrowserDriver({ profile, pool, clock, log }: BrowserDriver
 }
 
 /** Contexts differ in their language only, so that a prepared page fits most captures. */
-function toRecipe({ region }: CaptureTask, initScript: string): PageRecipe {
-  const language = region?.language;
-  const options: BrowserContextOptions = language === undefined ? {} : { locale: language };
-  return { key: language ?? '', options, initScript };
+function toRecipe({ go }: Profile, { query, region }: CaptureTask, initScript: string): PageRecipe {
+  const locale = fillText(go.locale ?? '{language}', { query, ...region });
+  const options: BrowserContextOptions = locale === null ? {} : { locale };
+  return { key: locale ?? '', options, initScript };
 }
 
 /** Also a page that is opened too late for its capture must be closed. */
