@@ -35,7 +35,13 @@ export async function launchBrowser(options: { executablePath: string; sandbox: 
     handleSIGTERM: false,
     handleSIGHUP: false,
     args: [
-      // What leaves the pod must be TCP, where a proxy or a network policy sees it.
+      // Each page is given its lane's egress guard. What belongs to no page, the browser's own errands, goes nowhere:
+      // nothing listens on the discard port. Without the second, requests to loopback would bypass every proxy.
+      '--proxy-server=http://127.0.0.1:9',
+      '--proxy-bypass-list=<-loopback>',
+      // Names are resolved by the guard; a look-up here could only be a leak.
+      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+      // What leaves must be TCP, where the guard sees it.
       '--disable-quic',
       '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
       // A page must not be slowed for being one of several.
