@@ -3,6 +3,7 @@ import {
   createModelDriver,
   readSecrets,
   type BrowserPool,
+  type CaptureObserver,
   type Driver,
   type Profile,
 } from '../capture/index.ts';
@@ -23,6 +24,10 @@ export type DriversDeps = {
   secretsDir: string;
   /** Called for every request of a page that the lane's egress guard refused. */
   onEgressRefused?: (surface: Surface) => void;
+  /** Default false: browsers with windows, for a person to watch. */
+  headed?: boolean;
+  /** Looks over the shoulder of browser captures. */
+  observer?: CaptureObserver;
   clock: Clock;
   log: Logger;
 };
@@ -91,7 +96,8 @@ function openDriver(
         onRefused: () => deps.onEgressRefused?.(spec.surface),
       };
       const secrets = findSecrets(metadata.name, spec.profile, deps.env);
-      return createBrowserDriver({ profile: spec.profile, pool, egress, secrets, clock, log });
+      const observer = deps.observer ?? {};
+      return createBrowserDriver({ profile: spec.profile, pool, egress, secrets, observer, clock, log });
     }
     case 'model':
       return createModelDriver({

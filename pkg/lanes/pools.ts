@@ -11,7 +11,7 @@ type BrowserSpec = CaptureLane['spec']['browser'];
 
 /** One pool for the lanes that ask for the same browser: they share its processes and its limits. */
 export async function openPool(
-  deps: { browserExecutable: string; clock: Clock; log: Logger },
+  deps: { browserExecutable: string; headed?: boolean; clock: Clock; log: Logger },
   executable: BrowserSpec['executable'],
   lanes: readonly CaptureLane[],
 ): Promise<BrowserPool> {
@@ -22,6 +22,7 @@ export async function openPool(
       PER_CORE * availableParallelism(),
     ),
     recycle: lanes.map(({ spec }) => spec.browser.recycle).reduce(strictest),
+    headed: deps.headed ?? false,
     clock: deps.clock,
     log: deps.log,
   });

@@ -23,11 +23,17 @@ export function isSandboxed(sandbox: boolean): boolean {
 }
 
 /** Starts one Chromium. Throws when it does not come up within 30 s. */
-export async function launchBrowser(options: { executablePath: string; sandbox: boolean }): Promise<LaunchedBrowser> {
+export async function launchBrowser(options: {
+  executablePath: string;
+  sandbox: boolean;
+  /** Default false: with a window, for a person to watch. */
+  headed?: boolean;
+}): Promise<LaunchedBrowser> {
   // Loaded only here: processes that capture nothing import this package too, for its outcome table.
   const { chromium } = await import('playwright-core');
   const browser = await chromium.launch({
     executablePath: options.executablePath,
+    headless: options.headed !== true,
     chromiumSandbox: isSandboxed(options.sandbox),
     timeout: LAUNCH_TIMEOUT_MS,
     // Playwright's own handlers would close the browser under a running capture: our shutdown decides.

@@ -1,5 +1,6 @@
 import type { Page } from 'playwright-core';
 import type { Step } from '../../profile/profile.ts';
+import { targetOf } from '../../profile/selectors.ts';
 import { fillText, type TemplateValues } from '../../profile/template.ts';
 import { locate, locateSeen } from './frames.ts';
 
@@ -7,24 +8,6 @@ import { locate, locateSeen } from './frames.ts';
 const TRY_TIMEOUT_MS = 2_500;
 /** More of the same kind on one page is no list of sources any more. */
 const MOST_CLICKS = 50;
-
-export function targetOf(step: Step): string {
-  if ('fill' in step) return step.fill;
-  if ('type' in step) return step.type;
-  if ('press' in step) return step.press;
-  if ('click' in step) return step.click;
-  if ('hover' in step) return step.hover;
-  if ('select' in step) return step.select;
-  if ('waitFor' in step) return step.waitFor;
-  if ('waitGone' in step) return step.waitGone;
-  return step.scroll;
-}
-
-/** The step as its author wrote it, in short. */
-export function describeStep(step: Step): string {
-  const verbs = ['fill', 'type', 'press', 'click', 'hover', 'select', 'waitFor', 'waitGone', 'scroll'];
-  return `${verbs.find((verb) => verb in step) ?? ''} ${targetOf(step)}`;
-}
 
 /** Makes one step, once. Rejects when that is not possible within a short while, or `restMs` where that is less. */
 export async function act(page: Page, step: Step, values: TemplateValues, restMs: number): Promise<void> {

@@ -26,9 +26,9 @@ async function tryVisit(visit: Visit): Promise<CaptureResult> {
     const { page, profile, clock } = visit;
     const { streams: rules = [], quietMs } = profile.finished;
     const streams = followStreams(page, { rules, quietMs, clock, note: (name) => note(visit, name) });
+    await visit.observer?.starting?.(page);
     const refused = await openPage(visit);
     if (refused !== null) return refused;
-    await visit.observer?.opened?.(page);
     const ended = await askQuestion(visit);
     if (ended !== null) return ended;
     visit.warmNext();

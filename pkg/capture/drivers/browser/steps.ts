@@ -1,5 +1,7 @@
 import type { Step } from '../../profile/profile.ts';
-import { act, describeStep, targetOf } from './act.ts';
+import { describeStep, targetOf } from '../../profile/selectors.ts';
+import { act } from './act.ts';
+import { explainSelector } from './explain-selector.ts';
 import { look, type Verdict } from './look.ts';
 import { explain, leftMs, type Visit } from './visit.ts';
 
@@ -40,7 +42,9 @@ async function makeStep(visit: Visit, list: StepList, step: Step, index: number)
       const verdict = list === 'ask' ? await look(visit, 'check') : null;
       if (verdict !== null && verdict.kind !== 'ready') return { verdict };
       if (clock.nowMs() < giveUpAtMs) continue;
-      const failed = `Step ${index + 1} of ${list} (${about.text}) did not work: ${explain(error)}`;
+      const facts = await explainSelector(visit.page, about.selector);
+      const reason = facts?.matches === 0 ? 'nothing in the page matches' : explain(error);
+      const failed = `Step ${index + 1} of ${list} (${about.text}) did not work: ${reason}`;
       await observer?.afterStep?.(visit.page, { ...about, tookMs: clock.nowMs() - startedMs, failure: failed });
       return { failed };
     }

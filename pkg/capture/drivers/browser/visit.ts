@@ -12,7 +12,8 @@ export type StepSeen = StepAbout & { tookMs: number; failure: string | null };
 
 /** Looks over the shoulder of one capture; what it does is part of the capture's time. */
 export type CaptureObserver = {
-  opened?(page: Page): Promise<void>;
+  /** Before the page goes anywhere. */
+  starting?(page: Page): Promise<void>;
   beforeStep?(page: Page, step: StepAbout): Promise<void>;
   afterStep?(page: Page, step: StepSeen): Promise<void>;
   /** The page still stands as it was read, or as it failed. */
