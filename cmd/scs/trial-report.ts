@@ -6,7 +6,7 @@ const MOST_TEXT = 2_000;
 
 /** A trial for programs. */
 export function toData({ metadata, spec }: CaptureLane, trial: Trial): unknown {
-  const { result, steps, selectors, files } = trial;
+  const { result, steps, selectors, complaints, files } = trial;
   return {
     lane: metadata.name,
     surface: spec.surface,
@@ -19,6 +19,7 @@ export function toData({ metadata, spec }: CaptureLane, trial: Trial): unknown {
       ...{ matches: facts?.matches ?? 0, nearby: facts?.nearby ?? [] },
     })),
     selectors: selectors.map(({ path, selector, facts }) => ({ path, selector, ...facts })),
+    complaints,
     signals: result.signals ?? [],
     envelope: previewEnvelope(trial.task, result, trial),
     files,
@@ -27,12 +28,13 @@ export function toData({ metadata, spec }: CaptureLane, trial: Trial): unknown {
 
 /** The same for a person. */
 export function reportTrial({ metadata, spec }: CaptureLane, trial: Trial): string {
-  const { task, result, steps, selectors, files } = trial;
+  const { task, result, steps, selectors, complaints, files } = trial;
   const ended = `${result.outcome} after ${tookMs(trial)} ms${'detail' in result ? `: ${result.detail}` : ''}`;
   return [
     `Lane ${metadata.name} (${spec.surface}, driver ${spec.driver}), asked ${JSON.stringify(task.query)}`,
     ...section('Steps', steps.flatMap(describeStep)),
     ...section('What the selectors found at the end', selectors.flatMap(describeSelector)),
+    ...section('What the page complained of', complaints),
     ...section('Signals, in ms after the question', describeSignals(trial)),
     ...section('Outcome', [ended]),
     ...('answer' in result ? section('Text', [cut(result.answer.text)]) : []),

@@ -28,6 +28,8 @@ export type Trial = {
   endedAt: Date;
   steps: TriedStep[];
   selectors: TriedSelector[];
+  /** What the page complained of: errors in its console, requests that failed. Each once. */
+  complaints: string[];
   /** What was written for a person to look at. */
   files: string[];
 };
@@ -61,7 +63,7 @@ export async function tryLane(options: TrialOptions): Promise<Trial> {
     wantsProof: options.traceDir !== null,
     timeoutMs: lane.spec.timeouts.captureSeconds * 1000,
   };
-  const seen = { steps: [] as TriedStep[], selectors: [] as TriedSelector[], files: [] as string[] };
+  const seen: Seen = { steps: [], selectors: [], complaints: [], files: [] };
   const drivers = await createDrivers({
     ...options,
     lanes: [options.headed ? withWindow(lane) : lane],
@@ -84,10 +86,27 @@ function withWindow(lane: CaptureLane): CaptureLane {
   return { ...lane, spec: { ...lane.spec, browser: { ...lane.spec.browser, executable: 'chromium' } } };
 }
 
-function observe({ lane, traceDir, pictureDir }: TrialOptions, seen: Pick<Trial, 'steps' | 'selectors' | 'files'>) {
+type Seen = Pick<Trial, 'steps' | 'selectors' | 'complaints' | 'files'>;
+
+const MOST_COMPLAINTS = 20;
+
+function listen(page: Page, complaints: string[]): void {
+  const note = (text: string): void => {
+    const line = text.replace(/\s+/g, ' ').slice(0, 200);
+    if (complaints.length < MOST_COMPLAINTS && !complaints.includes(line)) complaints.push(line);
+  };
+  page.on('console', (message) => {
+    if (message.type() === 'error') note(`console: ${message.text()}`);
+  });
+  page.on('pageerror', (error) => note(`error: ${error.message}`));
+  page.on('requestfailed', (request) => note(`request: ${request.url()} ${request.failure()?.errorText ?? ''}`));
+}
+
+function observe({ lane, traceDir, pictureDir }: TrialOptions, seen: Seen): CaptureObserver {
   let facts: SelectorFacts | null = null;
   const observer: CaptureObserver = {
     starting: async (page) => {
+      listen(page, seen.complaints);
       if (traceDir !== null) await page.context().tracing.start({ screenshots: true, snapshots: true });
     },
     beforeStep: async (page, { selector }) => {

@@ -9,7 +9,7 @@ import { loadPageScript } from '../page/script.ts';
 import { splitByFrame } from '../profile/parts.ts';
 import type { Profile } from '../profile/profile.ts';
 import { fillText } from '../profile/template.ts';
-import { runVisit } from './browser/flow.ts';
+import { endVisit, runVisit } from './browser/flow.ts';
 import { watchInterruptions } from './browser/interruptions.ts';
 import { toRecipe } from './browser/recipe.ts';
 import { explain, type CaptureObserver, type Visit } from './browser/visit.ts';
@@ -63,11 +63,13 @@ export function createBrowserDriver(options: BrowserDriverOptions): Driver {
         log,
         answerByMs: startMs + task.timeoutMs - reserveMs,
         warmNext: () => lease.warmNext(),
+        isAsking: false,
         askedAtMs: null,
         ignoredConsent: [],
         signals: [],
       };
       const result = await interruptions.orEnd(runVisit(visit));
+      await endVisit(visit, result);
       return addRefusal(addCountry(result, route), egress.lastRefusal());
     } catch (error) {
       return describeBreak(error);

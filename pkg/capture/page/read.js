@@ -171,13 +171,20 @@ function readListed(read) {
   return listed;
 }
 
+/** The node itself, or the nearest around it: a whole entry may be one link. @param {Element} item @param {string} selector */
+function closest(item, selector) {
+  for (let node = /** @type {Element | null} */ (item); node; node = parentOf(node))
+    if (deepMatches(node, selector)) return node;
+  return null;
+}
+
 /** @param {ReadRules} read */
 function readResultItems(read) {
   const rule = read.results;
   if (!rule) return [];
   return findAll(rule.item).flatMap((item) => {
     const selector = rule.link ?? 'a[href]';
-    const link = findInside(item, selector) ?? (deepMatches(item, selector) ? item : null);
+    const link = findInside(item, selector) ?? closest(item, selector);
     const url = absolute(link?.getAttribute('href') ?? '');
     if (url === '') return [];
     /** @param {string | undefined} part */

@@ -16,7 +16,11 @@ export async function act(page: Page, step: Step, values: TemplateValues, restMs
   if (step.optional === true && (await seen.count()) === 0) return;
   if ('fill' in step) {
     const text = fillText(step.with, values);
-    if (text !== null) await seen.fill(text, { timeout });
+    if (text !== null) {
+      await seen.fill(text, { timeout });
+      // Searches that answer while one types often look when a key is let go, which filling in has none of.
+      await seen.dispatchEvent('keyup', { key: 'End' }, { timeout });
+    }
   } else if ('type' in step) {
     const text = fillText(step.with, values);
     if (text !== null) await typeText(page, step.type, text, timeout, restMs);

@@ -1,9 +1,9 @@
-import { DeadlineError } from '../../../runtime/index.ts';
+import { DeadlineError, withDeadline } from '../../../runtime/index.ts';
 import type { CaptureResult } from '../../outcome.ts';
-import type { Step } from '../../profile/profile.ts';
 import { look, type Verdict } from './look.ts';
 import { openPage } from './open.ts';
 import { checkProof, effectiveRegion, mergeSignals, refuse, toResult } from './results.ts';
+import { followPieces, type Pieces } from './pieces.ts';
 import { revealLinks } from './reveal.ts';
 import { makeSteps } from './steps.ts';
 import { followStreams, type Streams } from './streams.ts';
@@ -16,9 +16,22 @@ const LEAVE_MS = 1_000;
 /** Opens the page, asks, waits for the answer and reads it. Throws only when page or browser broke. */
 export async function runVisit(visit: Visit): Promise<CaptureResult> {
   const result = await tryVisit(visit);
-  await visit.observer?.leaving?.(visit.page, result);
-  if (visit.askedAtMs !== null && visit.profile.read.leave !== undefined) await leave(visit, visit.profile.read.leave);
   return 'signals' in result ? result : { ...result, signals: visit.signals };
+}
+
+/** What is to be done once the result stands: it is never lost by it. Ends within a second, but for an observer. */
+export async function endVisit(visit: Visit, result: CaptureResult): Promise<void> {
+  if (visit.page.isClosed()) return;
+  try {
+    await visit.observer?.leaving?.(visit.page, result);
+    const { leave } = visit.profile.read;
+    if (visit.askedAtMs === null || leave === undefined) return;
+    const answerByMs = visit.clock.nowMs() + LEAVE_MS;
+    await withDeadline(makeSteps({ ...visit, answerByMs }, 'read.leave', leave), LEAVE_MS, 'the last steps');
+  } catch (error) {
+    // Said to the engine, not needed by us.
+    visit.log.debug({ reason: explain(error) }, 'A page was not left as told');
+  }
 }
 
 async function tryVisit(visit: Visit): Promise<CaptureResult> {
@@ -26,29 +39,19 @@ async function tryVisit(visit: Visit): Promise<CaptureResult> {
     const { page, profile, clock } = visit;
     const { streams: rules = [], quietMs } = profile.finished;
     const streams = followStreams(page, { rules, quietMs, clock, note: (name) => note(visit, name) });
+    const pieces = followPieces(page, clock, () => visit.isAsking);
     await visit.observer?.starting?.(page);
     const refused = await openPage(visit);
     if (refused !== null) return refused;
     const ended = await askQuestion(visit);
     if (ended !== null) return ended;
     visit.warmNext();
-    return await awaitAnswer(visit, streams);
+    return await awaitAnswer(visit, streams, pieces);
   } catch (error) {
     if (visit.page.isClosed()) throw error;
     if (error instanceof DeadlineError || leftMs(visit) === 0)
       return { outcome: 'timeout', detail: `No text within ${visit.task.timeoutMs} ms: ${explain(error)}` };
     return await refuse(visit, 'unusable', `The page could not be read: ${explain(error)}`);
-  }
-}
-
-/** Said to the engine, not needed by us: it costs a second at most, and never the answer. */
-async function leave(visit: Visit, steps: readonly Step[]): Promise<void> {
-  const answerByMs = visit.clock.nowMs() + LEAVE_MS;
-  try {
-    const end = await makeSteps({ ...visit, answerByMs }, 'read.leave', steps);
-    note(visit, end === null ? 'left' : 'not left as told');
-  } catch (error) {
-    if (!visit.page.isClosed()) visit.log.debug({ reason: explain(error) }, 'A page was not left as told');
   }
 }
 
@@ -59,6 +62,7 @@ async function askQuestion(visit: Visit): Promise<CaptureResult | null> {
     if (verdict.kind !== 'ready') return await conclude(visit, verdict);
     if (leftMs(visit) === 0) return { outcome: 'timeout', detail: 'The page was not ready before the deadline.' };
   }
+  visit.isAsking = ask.length > 0;
   const end = await makeSteps(visit, 'ask', ask);
   if (end !== null) return await ('verdict' in end ? conclude(visit, end.verdict) : refuseOrTimeOut(visit, end.failed));
   visit.askedAtMs = visit.clock.nowMs();
@@ -69,7 +73,7 @@ async function refuseOrTimeOut(visit: Visit, detail: string): Promise<CaptureRes
   return leftMs(visit) === 0 ? { outcome: 'timeout', detail } : await refuse(visit, 'unusable', detail);
 }
 
-async function awaitAnswer(visit: Visit, streams: Streams): Promise<CaptureResult> {
+async function awaitAnswer(visit: Visit, streams: Streams, pieces: Pieces): Promise<CaptureResult> {
   const { before = [], citations = [] } = visit.profile.read;
   const hidden = before.length > 0 || citations.some(({ reveal }) => reveal !== undefined);
   const settleMs = Math.min(SETTLE_MS, visit.profile.finished.quietMs);
@@ -78,6 +82,9 @@ async function awaitAnswer(visit: Visit, streams: Streams): Promise<CaptureResul
   while (verdict.kind === 'finished') {
     if (streams.isPending()) {
       await streams.waitForEnd(leftMs(visit));
+    } else if (pieces.isPending()) {
+      await pieces.waitForEnd(leftMs(visit));
+      note(visit, 'scripts loaded');
     } else if (!isOpened) {
       isOpened = true;
       await openBeforeReading(visit);

@@ -37,6 +37,8 @@ export type Visit = {
   readonly answerByMs: number;
   /** Prepares the next capture's page, once this one has nothing to do but wait. */
   readonly warmNext: () => void;
+  /** The question is being asked in the page, or has been. */
+  isAsking: boolean;
   /** When the question was sent; null before. */
   askedAtMs: number | null;
   /** Consent overlays that did not go away. */
