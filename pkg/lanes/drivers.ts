@@ -1,4 +1,11 @@
-import { createBrowserDriver, createModelDriver, type Driver } from '../capture/index.ts';
+import {
+  createBrowserDriver,
+  createModelDriver,
+  readSecrets,
+  type CaptureObserver,
+  type Driver,
+  type Profile,
+} from '../capture/index.ts';
 import type { Surface } from '../contract/index.ts';
 import type { Clock } from '../runtime/index.ts';
 import type { Logger } from '../telemetry/index.ts';
@@ -10,12 +17,16 @@ export type DriversDeps = {
   lanes: readonly CaptureLane[];
   /** Path of Chromium; empty to find the one that each lane asks for. */
   browserExecutable: string;
-  /** Where model lanes find their API keys. */
+  /** Where lanes find their API keys and secrets. */
   env: NodeJS.ProcessEnv;
   /** Folder of mounted secrets, where browser lanes find the proxies of their countries. */
   secretsDir: string;
   /** Called for every request of a page that the lane's egress guard refused. */
   onEgressRefused?: (surface: Surface) => void;
+  /** Default false: browsers with windows, for a person to watch. */
+  headed?: boolean;
+  /** Looks over the shoulder of browser captures. */
+  observer?: CaptureObserver;
   clock: Clock;
   log: Logger;
 };
@@ -112,7 +123,9 @@ function openDriver(
         proxies,
         onRefused: () => deps.onEgressRefused?.(spec.surface),
       };
-      return createBrowserDriver({ profile: spec.profile, pool, egress, clock, log });
+      const secrets = findSecrets(metadata.name, spec.profile, deps.env);
+      const observer = deps.observer ?? {};
+      return createBrowserDriver({ profile: spec.profile, pool, egress, secrets, observer, clock, log });
     }
     case 'model':
       return createModelDriver({
@@ -122,6 +135,14 @@ function openDriver(
         clock,
         log,
       });
+  }
+}
+
+function findSecrets(name: string, profile: Profile, env: NodeJS.ProcessEnv): Map<string, string> {
+  try {
+    return readSecrets(profile, env);
+  } catch (error) {
+    throw new Error(`the lane ${name}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }
 }
 
