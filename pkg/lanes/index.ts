@@ -4,6 +4,7 @@ export { loadLaneFile, loadLanes, type LoadOptions } from './load.ts';
 export {
   createLaneBook,
   listSurfaces,
+  noteLane,
   publishLanes,
   readLanes,
   reportLane,
