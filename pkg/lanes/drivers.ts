@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import {
   createBrowserDriver,
   createBrowserPool,
+  createHttpDriver,
   createModelDriver,
   locateBrowser,
   type BrowserPool,
@@ -15,7 +16,7 @@ export type DriversDeps = {
   lanes: readonly CaptureLane[];
   /** Path of Chromium; empty to find the one that each lane asks for. */
   browserExecutable: string;
-  /** Where model lanes find their API keys. */
+  /** Where lanes without a browser find their API keys. */
   env: NodeJS.ProcessEnv;
   clock: Clock;
   log: Logger;
@@ -113,13 +114,21 @@ function openDriver(
       return createModelDriver({
         ...spec.model,
         providerId: spec.model.providerId,
-        apiKey: readKey(deps.env, spec.model.apiKeyEnv),
+        apiKey: readKey(deps.env, spec.model.apiKeyEnv, metadata.name),
         clock,
         log,
       });
+    case 'http': {
+      const apiKey = readKey(deps.env, spec.profile.go.secret?.env, metadata.name);
+      return createHttpDriver({ profile: spec.profile, apiKey, clock, log });
+    }
   }
 }
 
-function readKey(env: NodeJS.ProcessEnv, variable: string | undefined): string | null {
-  return variable === undefined ? null : (env[variable] ?? null);
+/** Asking without a key that the lane names could only be refused, capture after capture. */
+function readKey(env: NodeJS.ProcessEnv, variable: string | undefined, lane: string): string | null {
+  if (variable === undefined) return null;
+  const value = env[variable]?.trim() ?? '';
+  if (value === '') throw new Error(`the lane ${lane} needs an API key in the environment variable ${variable}`);
+  return value;
 }
