@@ -24,6 +24,7 @@ const settings = loadSettings(process.env, [
   'lanesDir',
   'logLevel',
   'browserExecutable',
+  'secretsDir',
   'leaseSeconds',
   'retryBackoffSeconds',
 ]);
@@ -54,6 +55,8 @@ await runProcess({ log, releaseTimeoutMs: 30_000 }, async (scope) => {
     lanes,
     browserExecutable: settings.browserExecutable,
     env: process.env,
+    secretsDir: settings.secretsDir,
+    onEgressRefused: (surface) => metrics.egressRefused.inc({ surface }),
     clock,
     log,
   });

@@ -76,6 +76,11 @@ const SETTINGS = {
     help: 'Folder with the CaptureLane documents',
     schema: text.default('config/lanes'),
   },
+  secretsDir: {
+    variable: 'SECRETS_DIR',
+    help: 'Folder with a file <name>/<key> for each secret that a lane names',
+    schema: text.default('.local/secrets'),
+  },
   plansDir: { variable: 'PLANS_DIR', help: 'Folder with the plans', schema: text.default('config/plans') },
   pricesFile: {
     variable: 'PRICES_FILE',

@@ -1,23 +1,34 @@
-import { availableParallelism } from 'node:os';
 import {
   createBrowserDriver,
-  createBrowserPool,
   createHttpDriver,
   createModelDriver,
-  locateBrowser,
+  readSecrets,
   type BrowserPool,
+  type CaptureObserver,
   type Driver,
+  type Profile,
 } from '../capture/index.ts';
+import type { Surface } from '../contract/index.ts';
 import type { Clock } from '../runtime/index.ts';
 import type { Logger } from '../telemetry/index.ts';
+import { readProxies } from './egress.ts';
 import type { CaptureLane } from './lane.ts';
+import { openPool } from './pools.ts';
 
 export type DriversDeps = {
   lanes: readonly CaptureLane[];
   /** Path of Chromium; empty to find the one that each lane asks for. */
   browserExecutable: string;
-  /** Where lanes without a browser find their API keys. */
+  /** Where lanes find their API keys and secrets. */
   env: NodeJS.ProcessEnv;
+  /** Folder of mounted secrets, where browser lanes find the proxies of their countries. */
+  secretsDir: string;
+  /** Called for every request of a page that the lane's egress guard refused. */
+  onEgressRefused?: (surface: Surface) => void;
+  /** Default false: browsers with windows, for a person to watch. */
+  headed?: boolean;
+  /** Looks over the shoulder of browser captures. */
+  observer?: CaptureObserver;
   clock: Clock;
   log: Logger;
 };
@@ -41,7 +52,10 @@ export async function createDrivers(deps: DriversDeps): Promise<Drivers> {
   )) {
     pools.set(executable, await openPool(deps, executable, lanes));
   }
-  for (const lane of deps.lanes) drivers.set(lane.metadata.name, openDriver(deps, lane, pools));
+  for (const lane of deps.lanes) {
+    const proxies = await readProxies(lane, deps.secretsDir);
+    drivers.set(lane.metadata.name, openDriver(deps, lane, pools, proxies));
+  }
   return {
     of: (lane) => {
       const driver = drivers.get(lane.metadata.name);
@@ -62,53 +76,29 @@ export async function createDrivers(deps: DriversDeps): Promise<Drivers> {
   };
 }
 
-/** More pages at once than this only slow each other down, as a page's own work is what takes the time. */
-const PER_CORE = 2;
-
 function usesBrowser(lane: CaptureLane): boolean {
   return lane.spec.driver === 'browser';
-}
-
-export type { BrowserPool };
-
-async function openPool(
-  deps: DriversDeps,
-  executable: CaptureLane['spec']['browser']['executable'],
-  lanes: readonly CaptureLane[],
-): Promise<BrowserPool> {
-  return createBrowserPool({
-    executablePath: await locateBrowser({ path: deps.browserExecutable, prefer: executable }),
-    concurrency: Math.min(
-      lanes.reduce((sum, { spec }) => sum + spec.browser.concurrency, 0),
-      PER_CORE * availableParallelism(),
-    ),
-    recycle: lanes.map(({ spec }) => spec.browser.recycle).reduce(strictest),
-    clock: deps.clock,
-    log: deps.log,
-  });
-}
-
-type Recycle = CaptureLane['spec']['browser']['recycle'];
-
-function strictest(a: Recycle, b: Recycle): Recycle {
-  return {
-    uses: Math.min(a.uses, b.uses),
-    ageSeconds: Math.min(a.ageSeconds, b.ageSeconds),
-    memoryMiB: Math.min(a.memoryMiB, b.memoryMiB),
-  };
 }
 
 function openDriver(
   deps: DriversDeps,
   { metadata, spec }: CaptureLane,
   pools: ReadonlyMap<string, BrowserPool>,
+  proxies: ReadonlyMap<string, string>,
 ): Driver {
   const { clock, log } = deps;
   switch (spec.driver) {
     case 'browser': {
       const pool = pools.get(spec.browser.executable);
       if (pool === undefined) throw new Error(`the lane ${metadata.name} has no browser pool`);
-      return createBrowserDriver({ profile: spec.profile, pool, clock, log });
+      const egress = {
+        allowHosts: spec.browser.allowHosts,
+        proxies,
+        onRefused: () => deps.onEgressRefused?.(spec.surface),
+      };
+      const secrets = findSecrets(metadata.name, spec.profile, deps.env);
+      const observer = deps.observer ?? {};
+      return createBrowserDriver({ profile: spec.profile, pool, egress, secrets, observer, clock, log });
     }
     case 'model':
       return createModelDriver({
@@ -122,6 +112,14 @@ function openDriver(
       const apiKey = readKey(deps.env, spec.profile.go.secret?.env, metadata.name);
       return createHttpDriver({ profile: spec.profile, apiKey, clock, log });
     }
+  }
+}
+
+function findSecrets(name: string, profile: Profile, env: NodeJS.ProcessEnv): Map<string, string> {
+  try {
+    return readSecrets(profile, env);
+  } catch (error) {
+    throw new Error(`the lane ${name}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
   }
 }
 

@@ -1,6 +1,6 @@
 export { createDrivers, type Drivers, type DriversDeps } from './drivers.ts';
 export { parseLane, type CaptureLane, type LaneSpec } from './lane.ts';
-export { loadLanes, type LoadOptions } from './load.ts';
+export { loadLaneFile, loadLanes, type LoadOptions } from './load.ts';
 export {
   createLaneBook,
   listSurfaces,
@@ -11,3 +11,4 @@ export {
   type LaneState,
 } from './registry.ts';
 export { createRunner, type Runner, type RunnerDeps, type RunnerOptions } from './runner.ts';
+export { tryLane, type Trial, type TriedSelector, type TriedStep } from './trial.ts';

@@ -28,6 +28,7 @@ async function capture(spec: object, query: string, { timeoutMs = 20_000 } = {})
     lanes: [lane],
     browserExecutable: '',
     env: { KEY: 'sk-test' },
+    secretsDir: '',
     clock: systemClock,
     log: createLog('test', 'silent'),
   });
@@ -120,7 +121,7 @@ describe('a search service that takes POST and a key', () => {
       go: {
         method: 'POST',
         url: `${server.url}/search`,
-        body: { query: '{query}', max_results: 10, country: '{country}' },
+        json: { query: '{query}', max_results: 10, country: '{country}' },
         applies: ['country'],
         secret: { env: 'KEY', header: 'Authorization', prefix: 'Bearer ' },
       },

@@ -23,11 +23,17 @@ export function isSandboxed(sandbox: boolean): boolean {
 }
 
 /** Starts one Chromium. Throws when it does not come up within 30 s. */
-export async function launchBrowser(options: { executablePath: string; sandbox: boolean }): Promise<LaunchedBrowser> {
+export async function launchBrowser(options: {
+  executablePath: string;
+  sandbox: boolean;
+  /** Default false: with a window, for a person to watch. */
+  headed?: boolean;
+}): Promise<LaunchedBrowser> {
   // Loaded only here: processes that capture nothing import this package too, for its outcome table.
   const { chromium } = await import('playwright-core');
   const browser = await chromium.launch({
     executablePath: options.executablePath,
+    headless: options.headed !== true,
     chromiumSandbox: isSandboxed(options.sandbox),
     timeout: LAUNCH_TIMEOUT_MS,
     // Playwright's own handlers would close the browser under a running capture: our shutdown decides.
@@ -35,7 +41,13 @@ export async function launchBrowser(options: { executablePath: string; sandbox: 
     handleSIGTERM: false,
     handleSIGHUP: false,
     args: [
-      // What leaves the pod must be TCP, where a proxy or a network policy sees it.
+      // Each page is given its lane's egress guard. What belongs to no page, the browser's own errands, goes nowhere:
+      // nothing listens on the discard port. Without the second, requests to loopback would bypass every proxy.
+      '--proxy-server=http://127.0.0.1:9',
+      '--proxy-bypass-list=<-loopback>',
+      // Names are resolved by the guard; a look-up here could only be a leak.
+      '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+      // What leaves must be TCP, where the guard sees it.
       '--disable-quic',
       '--force-webrtc-ip-handling-policy=disable_non_proxied_udp',
       // A page must not be slowed for being one of several.

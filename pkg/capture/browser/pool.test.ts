@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createLog } from '../../telemetry/index.ts';
-import { pause } from '../../runtime/index.ts';
 import { locateBrowser } from './locate.ts';
 import {
   createBrowserPool,
@@ -14,6 +13,7 @@ import {
 } from './pool.ts';
 import { isRunning, listTree, measureTreeMiB, readCommandLine } from './processes.ts';
 import { removeLeakedProfiles } from './profile-folders.ts';
+import { until } from './until-for-tests.ts';
 
 const RECIPE: PageRecipe = { key: '', options: {}, initScript: 'globalThis.prepared = true' };
 const NEVER = new AbortController().signal;
@@ -37,15 +37,6 @@ async function openPool(options: Partial<BrowserPoolOptions> = {}): Promise<Brow
 }
 
 const lease = (pool: BrowserPool, recipe = RECIPE): Promise<PageLease> => pool.lease(recipe, 20_000, NEVER);
-
-/** Polls, because a page is given back in the background. */
-async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  const endMs = performance.now() + 10_000;
-  while (!(await condition())) {
-    if (performance.now() > endMs) throw new Error(`still not true: ${condition.toString()}`);
-    await pause(20);
-  }
-}
 
 async function browserOf(page: PageLease['page']): Promise<number> {
   const session = await page.context().browser()?.newBrowserCDPSession();

@@ -35,6 +35,8 @@ export type BrowserPoolOptions = {
   recycle: { uses: number; ageSeconds: number; memoryMiB: number };
   /** Default true; always off for root, whom Chromium refuses to sandbox. */
   sandbox?: boolean;
+  /** Default false: with windows, for a person to watch. */
+  headed?: boolean;
   clock: Clock;
   log: Logger;
 };
@@ -54,7 +56,7 @@ const MEMORY_EVERY_MS = 5_000;
 
 /** A pool of Chromium browsers: a fresh context for every capture. Nothing is started before the first lease. */
 export function createBrowserPool(options: BrowserPoolOptions): BrowserPool {
-  const { executablePath, concurrency, recycle, sandbox = true, clock, log } = options;
+  const { executablePath, concurrency, recycle, sandbox = true, headed = false, clock, log } = options;
   const slots = createSlots(concurrency);
   const alive = new Set<Live>();
   const ending = new Set<Live>();
@@ -74,7 +76,7 @@ export function createBrowserPool(options: BrowserPoolOptions): BrowserPool {
 
   async function launch(): Promise<Live> {
     if (alive.size === 0) await removeLeakedProfiles(clock.nowMs());
-    const launched = await launchBrowser({ executablePath, sandbox });
+    const launched = await launchBrowser({ executablePath, sandbox, headed });
     const live: Live = { ...launched, bornAtMs: clock.nowMs(), uses: 0, pages: 0, retired: false, warm: null };
     alive.add(live);
     latest = live;

@@ -88,14 +88,23 @@ describe('the request of the http driver', () => {
   });
 
   it('puts the question into a JSON body whose shape it can not change', async () => {
-    const body = { query: 'Tell: {query}', options: { country: '{country}', fixed: [1, true, null, '{city}'] } };
-    const profile = { ...SEARCH, go: { method: 'POST', url: '/v1', body } };
+    const json = { query: 'Tell: {query}', options: { country: '{country}', fixed: [1, true, null, '{city}'] } };
+    const profile = { ...SEARCH, go: { method: 'POST', url: '/v1', json } };
     const { method, headers, body: written } = await sent({ profile, query: '","x":{"' });
     expect({ method, type: headers['content-type'], body: JSON.parse(written) as unknown }).toEqual({
       method: 'POST',
       type: 'application/json',
       body: { query: 'Tell: ","x":{"', options: { fixed: [1, true, null] } },
     });
+  });
+
+  it('sends a form', async () => {
+    const profile = { ...SEARCH, go: { method: 'POST', url: '/', form: { q: '{query}', l: '{language}', f: 'json' } } };
+    const { headers, body } = await sent({ profile, query: 'a&b=ü +' });
+    expect([headers['content-type'], body]).toEqual([
+      'application/x-www-form-urlencoded',
+      'q=a%26b%3D%C3%BC+%2B&f=json',
+    ]);
   });
 
   it.each([
@@ -314,7 +323,7 @@ describe('an exchange with a search API', () => {
       detail: 'The search API redirects to another host.',
     });
     expect(await ask(to(302, '/loop'), {})).toMatchObject({ outcome: 'unusable' });
-    const profile = { ...SEARCH, go: { method: 'POST', url: '/', body: { q: '{query}' } } };
+    const profile = { ...SEARCH, go: { method: 'POST', url: '/', json: { q: '{query}' } } };
     expect(await ask(to(302, '/there'), { profile })).toMatchObject({ outcome: 'unusable' });
   });
 
@@ -365,8 +374,8 @@ describe('a profile of the http driver', () => {
     },
     {
       wrong: 'an unknown placeholder in the body',
-      profile: { go: { method: 'POST', url, body: { a: ['{page}'] } }, read },
-      says: 'spec.profile.go.body: has unknown placeholders: page (known: query, language, country, state, city)',
+      profile: { go: { method: 'POST', url, json: { a: ['{page}'] } }, read },
+      says: 'spec.profile.go.json: has unknown placeholders: page (known: query, language, country, state, city)',
     },
     {
       wrong: 'no question',
@@ -375,13 +384,13 @@ describe('a profile of the http driver', () => {
     },
     {
       wrong: 'a body with GET',
-      profile: { go: { url, body: {} }, read },
-      says: 'spec.profile.go: may have a body with method POST only',
+      profile: { go: { url, json: {} }, read },
+      says: 'spec.profile.go: has a body (form or json), which needs method: POST',
     },
     {
       wrong: 'a region field that is not sent',
       profile: { go: { url, applies: ['country'] }, read },
-      says: 'spec.profile.go: applies what it does not send: country',
+      says: 'spec.profile.go: applies a field of the region that it does not send',
     },
     {
       wrong: 'two places for the key',
@@ -396,7 +405,7 @@ describe('a profile of the http driver', () => {
     {
       wrong: 'a header that is none',
       profile: { go: { url, headers: { 'a b': 'c' } }, read },
-      says: 'spec.profile.go.headers: has no header name: a b',
+      says: 'spec.profile.go: has a header whose name is none',
     },
     { wrong: 'nothing to read', profile: { go, read: {} }, says: 'spec.profile.read: must name an answer or results' },
     {
@@ -434,8 +443,8 @@ describe('a profile of the http driver', () => {
         (fault) => fault.split(': ')[0],
       ),
     ).toEqual([
-      'spec.profile.go.method',
       'spec.profile.go.url',
+      'spec.profile.go.method',
       'spec.profile.go',
       'spec.profile.read.results.items',
       'spec.profile.read.results.url',

@@ -30,6 +30,19 @@ export function fillUrl(template: string, values: TemplateValues): string {
   return `${path}${parameters === '' ? '' : `?${parameters}`}${place === '' ? '' : `#${place}`}`;
 }
 
+/** Fills every text in a piece of JSON; what holds a placeholder without a value is left out. */
+export function fillJson(template: unknown, values: TemplateValues): unknown {
+  if (typeof template === 'string') return fillText(template, values) ?? undefined;
+  if (Array.isArray(template))
+    return template.map((entry) => fillJson(entry, values)).filter((entry) => entry !== undefined);
+  if (typeof template !== 'object' || template === null) return template;
+  return Object.fromEntries(
+    Object.entries(template)
+      .map(([name, entry]) => [name, fillJson(entry, values)])
+      .filter(([, entry]) => entry !== undefined),
+  );
+}
+
 function fillParts(template: string, separator: string, values: TemplateValues): string {
   return template
     .split(separator)

@@ -1,20 +1,32 @@
 import { DeadlineError } from '../../../runtime/index.ts';
 import type { CaptureResult } from '../../outcome.ts';
-import { fillText, fillUrl } from '../../profile/template.ts';
+import type { Step } from '../../profile/profile.ts';
 import { look, type Verdict } from './look.ts';
-import { checkProof, effectiveRegion, refuse, toResult } from './results.ts';
+import { openPage } from './open.ts';
+import { checkProof, effectiveRegion, mergeSignals, refuse, toResult } from './results.ts';
+import { revealLinks } from './reveal.ts';
 import { makeSteps } from './steps.ts';
 import { followStreams, type Streams } from './streams.ts';
 import { explain, leftMs, note, type Visit } from './visit.ts';
 
 /** After something outside the text has changed (a stream ended, a list was opened), the page may draw once more. */
 const SETTLE_MS = 250;
+const LEAVE_MS = 1_000;
 
 /** Opens the page, asks, waits for the answer and reads it. Throws only when page or browser broke. */
 export async function runVisit(visit: Visit): Promise<CaptureResult> {
+  const result = await tryVisit(visit);
+  await visit.observer?.leaving?.(visit.page, result);
+  if (visit.askedAtMs !== null && visit.profile.read.leave !== undefined) await leave(visit, visit.profile.read.leave);
+  return 'signals' in result ? result : { ...result, signals: visit.signals };
+}
+
+async function tryVisit(visit: Visit): Promise<CaptureResult> {
   try {
-    const { page, profile } = visit;
-    const streams = followStreams(page, profile.finished.streams ?? []);
+    const { page, profile, clock } = visit;
+    const { streams: rules = [], quietMs } = profile.finished;
+    const streams = followStreams(page, { rules, quietMs, clock, note: (name) => note(visit, name) });
+    await visit.observer?.starting?.(page);
     const refused = await openPage(visit);
     if (refused !== null) return refused;
     const ended = await askQuestion(visit);
@@ -29,33 +41,15 @@ export async function runVisit(visit: Visit): Promise<CaptureResult> {
   }
 }
 
-async function openPage(visit: Visit): Promise<CaptureResult | null> {
-  const { page, profile, values } = visit;
-  await prepareRequests(visit);
+/** Said to the engine, not needed by us: it costs a second at most, and never the answer. */
+async function leave(visit: Visit, steps: readonly Step[]): Promise<void> {
+  const answerByMs = visit.clock.nowMs() + LEAVE_MS;
   try {
-    // The rest of the load is waited for inside the page: an answer may stream into the document itself.
-    await page.goto(fillUrl(profile.go.url, values), { waitUntil: 'commit', timeout: Math.max(1, leftMs(visit)) });
-    return null;
+    const end = await makeSteps({ ...visit, answerByMs }, 'read.leave', steps);
+    note(visit, end === null ? 'left' : 'not left as told');
   } catch (error) {
-    if (page.isClosed()) throw error;
-    if (leftMs(visit) === 0) return { outcome: 'timeout', detail: 'The page did not answer before the deadline.' };
-    return await refuse(visit, 'unusable', `The page could not be opened: ${explain(error)}`);
+    if (!visit.page.isClosed()) visit.log.debug({ reason: explain(error) }, 'A page was not left as told');
   }
-}
-
-async function prepareRequests({ page, profile, values }: Visit): Promise<void> {
-  const headers = Object.entries(profile.go.headers ?? {}).flatMap(([name, template]): [string, string][] => {
-    const value = fillText(template, values);
-    return value === null ? [] : [[name, value.replace(/[\r\n]+/g, ' ')]];
-  });
-  if (headers.length > 0) await page.setExtraHTTPHeaders(Object.fromEntries(headers));
-  const { abortTypes = [], abortUrls = [] } = profile.fetch ?? {};
-  const types = new Set<string>(abortTypes);
-  // Interception costs a round trip for every request, so it is on only where the profile asks for it.
-  if (types.size > 0) {
-    await page.route('**/*', (route) => (types.has(route.request().resourceType()) ? route.abort() : route.fallback()));
-  }
-  for (const glob of abortUrls) await page.route(glob, (route) => route.abort());
 }
 
 async function askQuestion(visit: Visit): Promise<CaptureResult | null> {
@@ -65,7 +59,7 @@ async function askQuestion(visit: Visit): Promise<CaptureResult | null> {
     if (verdict.kind !== 'ready') return await conclude(visit, verdict);
     if (leftMs(visit) === 0) return { outcome: 'timeout', detail: 'The page was not ready before the deadline.' };
   }
-  const end = await makeSteps(visit, ask);
+  const end = await makeSteps(visit, 'ask', ask);
   if (end !== null) return await ('verdict' in end ? conclude(visit, end.verdict) : refuseOrTimeOut(visit, end.failed));
   visit.askedAtMs = visit.clock.nowMs();
   return null;
@@ -76,14 +70,14 @@ async function refuseOrTimeOut(visit: Visit, detail: string): Promise<CaptureRes
 }
 
 async function awaitAnswer(visit: Visit, streams: Streams): Promise<CaptureResult> {
-  const { before = [] } = visit.profile.read;
+  const { before = [], citations = [] } = visit.profile.read;
+  const hidden = before.length > 0 || citations.some(({ reveal }) => reveal !== undefined);
   const settleMs = Math.min(SETTLE_MS, visit.profile.finished.quietMs);
-  let isOpened = before.length === 0;
+  let isOpened = !hidden;
   let verdict = await look(visit, 'wait');
   while (verdict.kind === 'finished') {
     if (streams.isPending()) {
       await streams.waitForEnd(leftMs(visit));
-      note(visit, 'streams ended');
     } else if (!isOpened) {
       isOpened = true;
       await openBeforeReading(visit);
@@ -95,11 +89,13 @@ async function awaitAnswer(visit: Visit, streams: Streams): Promise<CaptureResul
 
 /** The answer stands there already: a list that can't be opened costs its entries, never the answer. */
 async function openBeforeReading(visit: Visit): Promise<void> {
-  const end = await makeSteps(visit, visit.profile.read.before ?? []);
-  if (end === null) return;
-  const reason = 'failed' in end ? end.failed : end.verdict.kind;
-  visit.log.warn({ captureId: visit.task.captureId, reason }, 'Something could not be opened before reading');
-  note(visit, 'not all opened');
+  const end = await makeSteps(visit, 'read.before', visit.profile.read.before ?? []);
+  if (end !== null) {
+    const reason = 'failed' in end ? end.failed : end.verdict.kind;
+    visit.log.warn({ captureId: visit.task.captureId, reason }, 'Something could not be opened before reading');
+    note(visit, 'not all opened');
+  }
+  await revealLinks(visit);
 }
 
 async function conclude(visit: Visit, verdict: Verdict): Promise<CaptureResult> {
@@ -112,6 +108,7 @@ async function conclude(visit: Visit, verdict: Verdict): Promise<CaptureResult> 
         outcome: 'absent',
         effectiveRegion: effectiveRegion(visit.profile, visit.task),
         proofHtml: checkProof(visit, verdict.proofHtml),
+        signals: mergeSignals(visit, verdict.signals),
       };
     case 'blocked':
       return await refuse(visit, 'blocked', verdict.detail);

@@ -6,7 +6,7 @@ type Secret = { env: string; prefix?: string } & ({ header: string } | { paramet
 
 /** A profile as it is written, with its defaults left out. */
 type WrittenProfile = Pick<HttpProfile, 'links' | 'model'> & {
-  go: Pick<HttpProfile['go'], 'url' | 'body'> &
+  go: Pick<HttpProfile['go'], 'url' | 'form' | 'json'> &
     Partial<Pick<HttpProfile['go'], 'method' | 'headers' | 'applies'>> & { secret?: Secret };
   read: Omit<HttpProfile['read'], 'results' | 'answer'> & {
     results?: WithOptionalFormat<NonNullable<HttpProfile['read']['results']>>;
@@ -47,7 +47,7 @@ export function parseHttpProfile(value: unknown, path: string): HttpProfile {
 
 function isWritten(value: unknown, path: string, faults: string[]): value is WrittenProfile {
   try {
-    HTTP_PROFILE_RULES.validateSync(value, { abortEarly: false, strict: true });
+    HTTP_PROFILE_RULES.yup.validateSync(value, { abortEarly: false, strict: true });
     return true;
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;

@@ -13,8 +13,9 @@ export type HttpProfile = {
     /** Its origin is fixed: no placeholder stands before the path. */
     url: string;
     headers: Record<string, string>;
-    /** Sent as JSON. Every text in it is a template; an entry whose placeholder has no value is left out. */
-    body?: JsonTemplate;
+    /** The body. Every text in it is a template; an entry whose placeholder has no value is left out. */
+    form?: Record<string, string>;
+    json?: unknown;
     /** Region fields that this request really applies, so that `effective` may name them. */
     applies: RegionField[];
     secret?: HttpSecret;
@@ -35,8 +36,6 @@ export type HttpProfile = {
   links?: Profile['links'];
   model?: Profile['model'];
 };
-
-export type JsonTemplate = string | number | boolean | null | JsonTemplate[] | { [name: string]: JsonTemplate };
 
 /** The key of the API, in an environment variable, sent as a header or as a parameter of the URL. */
 export type HttpSecret = { env: string; prefix: string } & ({ header: string } | { parameter: string });

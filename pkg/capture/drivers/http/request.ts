@@ -1,10 +1,10 @@
-import { fillText, fillUrl, type TemplateValues } from '../../profile/template.ts';
+import { fillJson, fillText, fillUrl, type TemplateValues } from '../../profile/template.ts';
 import type { HttpRequest } from '../exchange.ts';
-import type { HttpProfile, HttpSecret, JsonTemplate } from './profile.ts';
+import type { HttpProfile, HttpSecret } from './profile.ts';
 
 /** What asks the question. `apiKey` is the value of the profile's secret, null where it has none. */
 export function buildRequest(
-  { method, url, headers, body, secret }: HttpProfile['go'],
+  { method, url, headers, form, json, secret }: HttpProfile['go'],
   values: TemplateValues,
   apiKey: string | null,
 ): HttpRequest {
@@ -15,9 +15,15 @@ export function buildRequest(
     if (value !== null) sent[name.toLowerCase()] = toHeaderValue(value);
   }
   if (secret !== undefined && apiKey !== null) addSecret(secret, apiKey, sent, target);
-  if (body === undefined) return { method, url: target.href, headers: sent };
-  sent['content-type'] ??= 'application/json';
-  return { method, url: target.href, headers: sent, body: JSON.stringify(fillJson(body, values)) };
+  const request = { method, url: target.href, headers: sent };
+  if (json !== undefined) {
+    sent['content-type'] ??= 'application/json';
+    // A value is put into the text it stands in, so it can't change the shape of the body, whatever it holds.
+    return { ...request, body: JSON.stringify(fillJson(json, values)) };
+  }
+  if (form === undefined) return request;
+  sent['content-type'] ??= 'application/x-www-form-urlencoded';
+  return { ...request, body: fillForm(form, values) };
 }
 
 function addSecret(secret: HttpSecret, apiKey: string, headers: Record<string, string>, url: URL): void {
@@ -31,16 +37,11 @@ function toHeaderValue(value: string): string {
   return /^[\x20-\x7e]*$/.test(value) ? value : encodeURIComponent(value);
 }
 
-/** A value is put into the text it stands in, so it can't change the shape of the body, whatever it holds. */
-function fillJson(template: JsonTemplate, values: TemplateValues): JsonTemplate | undefined {
-  if (typeof template === 'string') return fillText(template, values) ?? undefined;
-  if (template === null || typeof template !== 'object') return template;
-  if (Array.isArray(template)) {
-    return template.map((entry) => fillJson(entry, values)).filter((entry) => entry !== undefined);
+function fillForm(form: Record<string, string>, values: TemplateValues): string {
+  const filled = new URLSearchParams();
+  for (const [name, template] of Object.entries(form)) {
+    const value = fillText(template, values);
+    if (value !== null) filled.set(name, value);
   }
-  const filled = Object.entries(template).flatMap(([name, entry]) => {
-    const value = fillJson(entry, values);
-    return value === undefined ? [] : [[name, value] as const];
-  });
-  return Object.fromEntries(filled);
+  return filled.toString();
 }
