@@ -103,7 +103,7 @@ function walkNode(node: RootContent, marks: Marks, walk: Walk): void {
       return;
     }
     case 'listItem': {
-      builder.item(() => walkAll(node, marks, walk));
+      builder.item(() => walkAll(node, marks, walk), node.checked ?? null);
       return;
     }
     case 'code': {
@@ -115,7 +115,11 @@ function walkNode(node: RootContent, marks: Marks, walk: Walk): void {
       return;
     }
     case 'table': {
-      builder.table(node.children.map((row) => row.children.map((cell) => readCell(cell, marks, walk))));
+      builder.table({
+        rows: node.children.map((row) => row.children.map((cell) => readCell(cell, marks, walk))),
+        alignments: node.align ?? [],
+        hasHead: true,
+      });
       return;
     }
     case 'html': {
@@ -174,13 +178,14 @@ function walkInline(node: RootContent, marks: Marks, walk: Walk): void {
       return;
     }
     case 'footnoteReference': {
-      const cite = walk.cites.ofUrl(walk.definitions.footnoteUrls.get(node.identifier), '', 'citation');
+      const note = walk.definitions.footnotes.get(node.identifier);
+      const cite = walk.cites.ofUrl(note?.url, note?.title ?? '', 'citation');
       if (cite !== null) builder.chip(cite, true);
       return;
     }
     case 'footnoteDefinition':
       // A note that names a source is that source; any other note is text.
-      if (walk.definitions.footnoteUrls.has(node.identifier)) return;
+      if (walk.definitions.footnotes.has(node.identifier)) return;
       {
         builder.flow(() => walkAll(node, marks, walk));
         return;
@@ -202,6 +207,7 @@ function readLink(node: Link | LinkReference, url: string | undefined, marks: Ma
     return;
   }
   const before = builder.words();
+  builder.gap('links');
   walkAll(node, cite === null ? marks : { ...marks, link: cite }, walk);
   if (cite !== null && builder.words() === before) builder.chip(cite, false);
 }

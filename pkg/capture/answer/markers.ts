@@ -15,6 +15,14 @@ export function isMarkerText(text: string, url: string): boolean {
   return name === host || `www.${name}` === host;
 }
 
+/** What a note says of the source that it names; empty when that is only the URL. */
+export function noteTitle(words: string, url: string): string {
+  return words
+    .replaceAll(url, '')
+    .replace(/[↩\ufe0e\ufe0f]+/g, '')
+    .replace(/^[\s\p{P}]+|[\s\p{Pd}:,;(]+$/gu, '');
+}
+
 /** Writes text in which `[1]` cites the listed source of that name, where `markers` are read. */
 export function writeMarked(text: string, marks: Marks, { builder, cites, markers }: Marking): void {
   if (!markers || marks.code || marks.link !== null) {
