@@ -91,6 +91,8 @@ const document = only({
   spec: only({
     surface: yup.string().oneOf(SURFACES).required(),
     suspend: yup.boolean().default(false),
+    // In a cluster only, where `kubectl scale` and other autoscalers write it.
+    replicas: whole(0, 1000).optional().default(undefined),
     driver: yup.string().oneOf(['browser', 'model']).required(),
     profile: yup.mixed().optional(),
     model: model.optional().default(undefined),
@@ -110,6 +112,8 @@ type ModelSection = Omit<yup.InferType<typeof model>, 'providerId'> & { provider
 type CommonSpec = {
   surface: Surface;
   suspend: boolean;
+  /** A fixed number of pods, in place of scaling by demand. */
+  replicas?: number;
   scaling: yup.InferType<typeof scaling>;
   browser: yup.InferType<typeof browser>;
   timeouts: yup.InferType<typeof timeouts>;
@@ -147,8 +151,12 @@ export function parseLane(value: unknown, path: string): CaptureLane {
       `${path}: spec.scaling.minReplicas (${minReplicas}) must not be above maxReplicas (${maxReplicas})`,
     );
   }
-  const { driver, profile, model: section, modelSecretRef, ...common } = spec;
-  const shared = { ...common, ...(modelSecretRef === undefined ? {} : { modelSecretRef }) };
+  const { driver, profile, model: section, modelSecretRef, replicas, ...common } = spec;
+  const shared = {
+    ...common,
+    ...(replicas === undefined ? {} : { replicas }),
+    ...(modelSecretRef === undefined ? {} : { modelSecretRef }),
+  };
   const build = (whole: LaneSpec): CaptureLane => ({
     apiVersion: LANE_API_VERSION,
     kind: LANE_KIND,
