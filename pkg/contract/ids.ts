@@ -24,3 +24,8 @@ export function classifyJobId(id: string): JobIdKind {
   if (rest.length === 0) return 'parent';
   return rest.length === 2 && rest.every((segment) => segment !== '') ? 'child' : 'neither';
 }
+
+/** True for the form of our own ids, so that nonsense from a URL never reaches the database. */
+export function isId(prefix: IdPrefix, text: string): boolean {
+  return text.startsWith(`${prefix}_`) && /^[0-9a-z]{26}$/.test(text.slice(prefix.length + 1));
+}

@@ -1,0 +1,5 @@
+export { type WatchActor } from './actor.ts';
+export { cancelWatch } from './cancel.ts';
+export { createWatch, type WatchDeps } from './create.ts';
+export { listRuns, listWatches, readManagedWatch, readWatch, type RunListQuery, type WatchListQuery } from './read.ts';
+export { updateWatch, type WatchChange } from './update.ts';
