@@ -10,4 +10,14 @@ export {
   type LaneBook,
   type LaneState,
 } from './registry.ts';
+export {
+  NO_MEMORY,
+  planScaling,
+  type Demand,
+  type PodState,
+  type ScalingInput,
+  type ScalingMemory,
+  type ScalingPlan,
+  type ScalingReason,
+} from './scaling/index.ts';
 export { createRunner, type Runner, type RunnerDeps, type RunnerOptions } from './runner.ts';
