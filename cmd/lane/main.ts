@@ -26,10 +26,13 @@ const settings = loadSettings(process.env, [
   'browserExecutable',
   'leaseSeconds',
   'retryBackoffSeconds',
+  'shutdownGraceSeconds',
 ]);
 const log = createLog('lane', settings.logLevel);
 
-await runProcess({ log, releaseTimeoutMs: 30_000 }, async (scope) => {
+const graceMs = settings.shutdownGraceSeconds * 1_000;
+
+await runProcess({ log, releaseTimeoutMs: graceMs + 20_000 }, async (scope) => {
   log.info(redact(settings), 'Settings');
   const clock = systemClock;
   const documents = await loadLanes(settings.lanesDir);
@@ -90,7 +93,7 @@ await runProcess({ log, releaseTimeoutMs: 30_000 }, async (scope) => {
   });
   // Taking stops at once, in all lanes; what runs has a while to end, then goes back into the queue.
   scope.defer('captures', () =>
-    Promise.all(working.flatMap(({ runner, subscription }) => [subscription.close(), runner.drain(10_000)])),
+    Promise.all(working.flatMap(({ runner, subscription }) => [subscription.close(), runner.drain(graceMs)])),
   );
 
   const notices = listen({ url: settings.databaseUrl, channels: [SEARCH_CANCELED], log }, (_, searchId) => {

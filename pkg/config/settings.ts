@@ -23,7 +23,7 @@ const SETTINGS = {
   port: { variable: 'PORT', help: 'Port of the API', schema: wholeNumber(0, 65535).default(8080) },
   probePort: {
     variable: 'PROBE_PORT',
-    help: 'Port of probes and metrics of the other processes; 0 takes any free one',
+    help: 'Port of probes and metrics; 0 takes any free one',
     schema: wholeNumber(0, 65535).default(0),
   },
   publicBaseUrl: {
@@ -98,6 +98,11 @@ const SETTINGS = {
     help: 'kid:base64 of 32 bytes[,…]; the first encrypts, all decrypt',
     secret: true,
     schema: text.required(),
+  },
+  shutdownGraceSeconds: {
+    variable: 'SHUTDOWN_GRACE_SECONDS',
+    help: 'How long requests and captures under way may take to end when the process is asked to stop',
+    schema: wholeNumber(1, 900).default(10),
   },
   webhookExtraDestinations: {
     variable: 'WEBHOOK_EXTRA_DESTINATIONS',
