@@ -1,0 +1,30 @@
+import type { Surface } from '../../contract/index.ts';
+import { defineKind, type Condition, type KubeObject } from '../kube/index.ts';
+
+/** An entry of a Secret or a ConfigMap of the same namespace. */
+export type EntryRef = { readonly name: string; readonly key: string };
+
+/** What the schema of the API server vouches for; `parseLane` judges the rest. */
+type CaptureLaneSpec = {
+  readonly surface: Surface;
+  readonly suspend?: boolean;
+  readonly profileRef?: EntryRef;
+  readonly [field: string]: unknown;
+};
+
+export type CaptureLaneStatus = {
+  readonly observedGeneration?: number;
+  readonly conditions?: readonly Condition[];
+  readonly replicas?: number;
+  readonly readyReplicas?: number;
+  readonly desiredReplicas?: number;
+  readonly busyReplicas?: number;
+  readonly waiting?: number;
+  readonly running?: number;
+  readonly selector?: string;
+  readonly lastActiveAt?: string;
+};
+
+export type CaptureLaneObject = KubeObject & { readonly spec: CaptureLaneSpec; readonly status?: CaptureLaneStatus };
+
+export const captureLanes = defineKind<CaptureLaneObject>('searchcapture.io/v1alpha1', 'CaptureLane', 'capturelanes');
