@@ -1,14 +1,21 @@
 import type { Surface } from '../../contract/index.ts';
+import type { LaneSpec } from '../../lanes/index.ts';
 import { defineKind, type Condition, type KubeObject } from '../kube/index.ts';
 
 /** An entry of a Secret or a ConfigMap of the same namespace. */
 export type EntryRef = { readonly name: string; readonly key: string };
 
-/** What the schema of the API server vouches for; `parseLane` judges the rest. */
+/** What the schema of the API server vouches for, defaults included; `parseLane` judges the rest. */
 type CaptureLaneSpec = {
   readonly surface: Surface;
-  readonly suspend?: boolean;
+  readonly driver: string;
+  readonly suspend: boolean;
+  readonly replicas?: number;
+  readonly scaling: LaneSpec['scaling'];
+  readonly timeouts: LaneSpec['timeouts'];
   readonly profileRef?: EntryRef;
+  readonly modelSecretRef?: EntryRef;
+  readonly egress?: readonly { readonly proxySecretRef: EntryRef }[];
   readonly [field: string]: unknown;
 };
 
