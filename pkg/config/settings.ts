@@ -159,6 +159,11 @@ const SETTINGS = {
     help: 'Pause before the second attempt; doubles for the third',
     schema: wholeNumber(0, 600).default(2),
   },
+  watchSpreadSeconds: {
+    variable: 'WATCH_SPREAD_SECONDS',
+    help: 'Watches with the same tick are dispatched spread over so long; 0: at once',
+    schema: wholeNumber(0, 3600).default(0),
+  },
   announceAgainSeconds: {
     variable: 'ANNOUNCE_AGAIN_SECONDS',
     help: 'When a capture still waits so long after it was announced, it is announced again',
