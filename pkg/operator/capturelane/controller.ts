@@ -24,7 +24,13 @@ import {
   type Service,
   type Trigger,
 } from '../kube/index.ts';
-import { captureLanes, FIELD_MANAGER, LABELS, type CaptureLaneObject } from '../resources/index.ts';
+import {
+  captureLanes,
+  FIELD_MANAGER,
+  LABELS,
+  type CaptureLaneObject,
+  type OperatorController,
+} from '../resources/index.ts';
 import { createLaneChildren, type ChildInformers } from './ensure.ts';
 import { createLooker } from './look.ts';
 import { createLaneMetrics } from './metrics.ts';
@@ -47,13 +53,6 @@ export type LaneControllerDeps = {
   clock: Clock;
   log: Logger;
   registry: Registry;
-};
-
-/** A controller with its informers: those run on every replica, the work only on the leader. */
-export type OperatorController = {
-  informers: readonly Informer<KubeObject, string>[];
-  /** Starts to work; resolves to how to stop it. */
-  lead(): { stop(): Promise<void> };
 };
 
 type LaneIndex = 'surface' | 'configMap' | 'secret';
@@ -140,7 +139,12 @@ export function createLaneController(deps: LaneControllerDeps): OperatorControll
         .watches(pods, (pod) => [{ namespace: keyOf(pod).namespace, name: pod.metadata.labels?.[LABELS.lane] ?? '' }])
         .watches(configMaps, (map) => lanes.byIndex('configMap', formatKey(keyOf(map))).map(keyOf))
         .watches(secrets, (secret) => lanes.byIndex('secret', formatKey(keyOf(secret))).map(keyOf))
-        .watches(services, (service) => lanes.list().filter((lane) => mentions(lane, service)).map(keyOf))
+        .watches(services, (service) =>
+          lanes
+            .list()
+            .filter((lane) => mentions(lane, service))
+            .map(keyOf),
+        )
         .triggeredBy(wakeRivals(lanes))
         .start();
       const sweep = startLoop(

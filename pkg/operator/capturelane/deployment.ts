@@ -140,7 +140,10 @@ function chooseResources({ lane }: ResolvedLane): object {
 
 function buildEnvironment({ lane, variables }: ResolvedLane, settings: PodSettings): object[] {
   const given = (name: string, value: string) => ({ name, value });
-  const field = (name: string, fieldPath: string) => ({ name, valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath } } });
+  const field = (name: string, fieldPath: string) => ({
+    name,
+    valueFrom: { fieldRef: { apiVersion: 'v1', fieldPath } },
+  });
   const ours = [
     given('LANES_DIR', LANES_DIR),
     given('LANES_PUBLISHED_BY', 'controller'),

@@ -14,7 +14,11 @@ const SHARED_MS = 500;
 const NOTHING: Demand = { waiting: 0, running: 0 };
 
 /** Looks at the demand of a surface and at the reports of its pods; a failure is an answer too, and is not zero. */
-export function createLooker(deps: { sql: Sql; clock: Clock; soonSeconds: number }): (surface: Surface) => Promise<Look> {
+export function createLooker(deps: {
+  sql: Sql;
+  clock: Clock;
+  soonSeconds: number;
+}): (surface: Surface) => Promise<Look> {
   let shared: { atMs: number; demand: Promise<ReadonlyMap<Surface, Demand>> } | null = null;
 
   function readShared(): Promise<ReadonlyMap<Surface, Demand>> {

@@ -75,7 +75,9 @@ export function listTargets({ lane, proxyUrls }: ResolvedLane): Target[] {
     const target = parseTarget(url);
     return target === undefined ? [] : [target];
   });
-  return targets.filter(({ host, port }, index) => targets.findIndex((t) => t.host === host && t.port === port) === index);
+  return targets.filter(
+    ({ host, port }, index) => targets.findIndex((t) => t.host === host && t.port === port) === index,
+  );
 }
 
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'http:': 80, 'https:': 443, 'socks5:': 1080 };
@@ -103,7 +105,9 @@ function allowInside(namespace: string, { host, port }: Target, findService: Fin
     {
       to: [
         {
-          namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': service.metadata.namespace ?? namespace } },
+          namespaceSelector: {
+            matchLabels: { 'kubernetes.io/metadata.name': service.metadata.namespace ?? namespace },
+          },
           podSelector: { matchLabels: selector },
         },
       ],

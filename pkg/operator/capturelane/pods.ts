@@ -94,5 +94,9 @@ export function followRollout(deployment: Deployment | undefined): Rollout {
 
 /** The rollout has made no progress for so long that Kubernetes gave it up. */
 export function isRolloutStuck(deployment: Deployment | undefined): boolean {
-  return deployment?.status?.conditions?.some(({ type, reason }) => type === 'Progressing' && reason === 'ProgressDeadlineExceeded') === true;
+  return (
+    deployment?.status?.conditions?.some(
+      ({ type, reason }) => type === 'Progressing' && reason === 'ProgressDeadlineExceeded',
+    ) === true
+  );
 }

@@ -87,7 +87,11 @@ async function reconcileLane(
     memory,
   });
   const publishProblem = await publish(deps, resource, observed);
-  await deps.report.write(resource, { ...observed, databaseProblem: observed.databaseProblem ?? publishProblem }, signal);
+  await deps.report.write(
+    resource,
+    { ...observed, databaseProblem: observed.databaseProblem ?? publishProblem },
+    signal,
+  );
   if (deployment === undefined && publishProblem === null) return {};
   return { requeueAfterMs: untilNextLook(deps, resource, memory, deployment) };
 }

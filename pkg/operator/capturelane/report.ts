@@ -88,7 +88,10 @@ function buildStatus(
   };
 }
 
-function chooseActiveTime(before: string | undefined, { lastActiveMs, waiting, running }: Observed): string | undefined {
+function chooseActiveTime(
+  before: string | undefined,
+  { lastActiveMs, waiting, running }: Observed,
+): string | undefined {
   if (lastActiveMs === null) return before;
   const active = (waiting ?? 0) + (running ?? 0) > 0;
   if (before !== undefined && active && lastActiveMs - Date.parse(before) < ACTIVE_STEP_MS) return before;

@@ -97,7 +97,10 @@ function judge(
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     const ofProfile = message.split('\n').every((line) => line.includes(': spec.profile'));
-    return { reason: ofProfile ? 'InvalidProfile' : 'InvalidSpec', message: message.replaceAll('spec.profile: spec.', 'spec.') };
+    return {
+      reason: ofProfile ? 'InvalidProfile' : 'InvalidSpec',
+      message: message.replaceAll('spec.profile: spec.', 'spec.'),
+    };
   }
 }
 

@@ -1,4 +1,12 @@
-import { cordonPods, planScaling, uncordonPods, type LaneSpec, type PodState, type ScalingMemory, type ScalingPlan } from '../../lanes/index.ts';
+import {
+  cordonPods,
+  planScaling,
+  uncordonPods,
+  type LaneSpec,
+  type PodState,
+  type ScalingMemory,
+  type ScalingPlan,
+} from '../../lanes/index.ts';
 import type { Sql } from '../../postgres/index.ts';
 import { formatKey, keyOf, type Deployment, type Pod, type ResourceClient } from '../kube/index.ts';
 import { FIELD_MANAGER, SCALER_FIELD_MANAGER } from '../resources/index.ts';

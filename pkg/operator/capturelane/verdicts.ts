@@ -50,7 +50,11 @@ function judgeReady(facts: LaneFacts): Verdict {
     return is('False', problem.reason, `${problem.message}${rest}`);
   }
   if (facts.suspended) {
-    return is('False', 'Suspended', `Searches for ${facts.surface} are refused. Set spec.suspend to false to serve it.`);
+    return is(
+      'False',
+      'Suspended',
+      `Searches for ${facts.surface} are refused. Set spec.suspend to false to serve it.`,
+    );
   }
   if (facts.databaseProblem !== null) {
     return is(
@@ -65,7 +69,11 @@ function judgeReady(facts: LaneFacts): Verdict {
     return is('True', 'Idle', 'No pod runs, as nothing waits. The first capture that waits starts one.');
   }
   if (facts.minReplicas === 0) return is('True', 'PodsStarting', 'Captures wait for the first pod, which is starting.');
-  return is('False', 'PodsStarting', 'No pod is ready yet. Look at the pods with: kubectl get pods -l searchcapture.io/lane');
+  return is(
+    'False',
+    'PodsStarting',
+    'No pod is ready yet. Look at the pods with: kubectl get pods -l searchcapture.io/lane',
+  );
 }
 
 function judgeProgress({ rollout, desired, ready, replicas, takenBy, problem, rolloutStuck }: LaneFacts): Verdict {
@@ -76,8 +84,10 @@ function judgeProgress({ rollout, desired, ready, replicas, takenBy, problem, ro
     message,
   });
   if (takenBy !== null || problem !== null) return is('False', 'NotServing', 'See the condition Ready.');
-  if (rolloutStuck) return is('False', 'RolloutStuck', 'New pods have not come up for ten minutes. See the condition Degraded.');
-  if (rollout === 'underWay') return is('True', 'RollingOut', 'Pods are replaced one by one; each finishes its captures first.');
+  if (rolloutStuck)
+    return is('False', 'RolloutStuck', 'New pods have not come up for ten minutes. See the condition Degraded.');
+  if (rollout === 'underWay')
+    return is('True', 'RollingOut', 'Pods are replaced one by one; each finishes its captures first.');
   if (ready < desired) return is('True', 'ScalingUp', 'More pods are starting.');
   if (replicas > desired) return is('True', 'ScalingDown', 'Pods are drained; each goes once it is idle.');
   return is('False', 'UpToDate', 'The pods are as they shall be.');
@@ -92,10 +102,18 @@ function judgeHealth({ failure, rolloutStuck, databaseProblem }: LaneFacts): Ver
   });
   if (failure !== null) return is('True', 'PodsFailing', failure);
   if (rolloutStuck) {
-    return is('True', 'RolloutStuck', 'New pods have not come up for ten minutes, the old ones go on. Look at the newest pod with: kubectl describe pod');
+    return is(
+      'True',
+      'RolloutStuck',
+      'New pods have not come up for ten minutes, the old ones go on. Look at the newest pod with: kubectl describe pod',
+    );
   }
   if (databaseProblem !== null) {
-    return is('True', 'DatabaseUnreachable', `Postgres could not be asked: ${databaseProblem}. The lane is not scaled until it can.`);
+    return is(
+      'True',
+      'DatabaseUnreachable',
+      `Postgres could not be asked: ${databaseProblem}. The lane is not scaled until it can.`,
+    );
   }
   return is('False', 'AsExpected', 'Nothing is known to be wrong.');
 }

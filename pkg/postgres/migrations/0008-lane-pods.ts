@@ -25,5 +25,6 @@ CREATE INDEX lane_pods_surface ON lane_pods (surface);
 ALTER TABLE lanes ADD COLUMN managed_by text CHECK (managed_by <> '');
 
 -- The controller of Watch resources looks for runs that are new to it.
+CREATE INDEX watches_of_resources ON watches (managed_by) WHERE managed_by IS NOT NULL AND status <> 'canceled';
 CREATE INDEX watch_runs_recent ON watch_runs (created_at);
 `;
