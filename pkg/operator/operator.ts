@@ -23,6 +23,8 @@ import type { OperatorController } from './resources/index.ts';
 import { createWatchController } from './watch/index.ts';
 
 export type OperatorOptions = {
+  /** Where the kubeconfig stands; found in the usual places when undefined. */
+  kubeConfigPath: string | undefined;
   /** The only namespace to look at; all of them when undefined. */
   namespace: string | undefined;
   /** Stands in our own namespace where none is given. */
@@ -57,7 +59,7 @@ const USER_AGENT = 'search-capture-controller';
 /** Both controllers, on one connection, under one lease. */
 export function startOperator(options: OperatorOptions): Operator {
   const { log, registry, lease } = options;
-  const connection = connect({ kubeConfig: loadKubeConfig(), userAgent: USER_AGENT, registry });
+  const connection = connect({ kubeConfig: loadKubeConfig(options.kubeConfigPath), userAgent: USER_AGENT, registry });
   const leader = createLeader({
     connection,
     lease: { name: lease.name, namespace: lease.namespace === '' ? connection.namespace : lease.namespace },
