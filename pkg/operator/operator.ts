@@ -68,7 +68,11 @@ export function startOperator(options: OperatorOptions): Operator {
     registry,
   });
   const guarded = connection.guardedBy(() => leader.isLeading());
-  const recorders = [recorderOf(options, guarded, 'capture-lane'), recorderOf(options, guarded, 'watch')] as const;
+  // Events tell of what was done while we led, and may be written a moment later.
+  const recorders = [
+    recorderOf(options, connection, 'capture-lane'),
+    recorderOf(options, connection, 'watch'),
+  ] as const;
   const secrets: Informer<Secret> = createInformer({
     resources: resourceClient(guarded, core.secrets),
     ...(options.namespace === undefined ? {} : { scope: { namespace: options.namespace } }),
