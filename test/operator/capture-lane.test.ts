@@ -127,6 +127,7 @@ describeOnKube('the controller of CaptureLanes', () => {
   it('starts the first pod when the first capture waits, and takes the last when nothing does', async () => {
     await queueCaptures('assistant_one', 1);
     const deployment = await waitForReplicas('whole', 1);
+    expect(ownersOfReplicas(deployment)).toEqual(['search-capture-scaler']);
     expect(await waitFor('whole', 'ScalingActive', 'FollowsDemand')).toMatchObject({ status: 'True' });
     await pods.add(deployment, 'whole-1');
     await pods.rolledOut(world.namespace, 'lane-whole', 1);
@@ -179,9 +180,9 @@ describeOnKube('the controller of CaptureLanes', () => {
       ...WAIT,
       what: 'the ConfigMap is back',
     });
-    const managers = (await deployments().get(childOf('whole'))).metadata.managedFields ?? [];
-    const owners = managers.filter(({ fieldsV1 }) => /"f:spec":\{"f:replicas"/.test(JSON.stringify(fieldsV1)));
-    expect(owners.map(({ manager }) => manager)).toEqual(['search-capture-scaler']);
+    const deployment = await deployments().get(childOf('whole'));
+    expect(deployment.spec?.replicas).toBe(0);
+    expect(ownersOfReplicas(deployment)).toEqual([]);
   });
 
   it('holds a second lane of a surface back, and lets it take over when the first goes', async () => {
@@ -349,3 +350,10 @@ describeOnKube('the controller of CaptureLanes', () => {
     await remove('other');
   });
 });
+
+/** Who says how many pods there are. Nobody does at 0, which the API server takes for "not said". */
+function ownersOfReplicas({ metadata }: Deployment): (string | undefined)[] {
+  return (metadata.managedFields ?? [])
+    .filter(({ fieldsV1 }) => /"f:spec":\{"f:replicas"/.test(JSON.stringify(fieldsV1)))
+    .map(({ manager }) => manager);
+}
