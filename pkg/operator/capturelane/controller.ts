@@ -16,7 +16,6 @@ import {
   type Connection,
   type EventRecorder,
   type Informer,
-  type Key,
   type KubeObject,
   type Kind,
   type Pod,

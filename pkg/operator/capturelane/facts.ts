@@ -1,7 +1,7 @@
 import { isDeleting, type Deployment, type Pod } from '../kube/index.ts';
 import type { CaptureLaneObject } from '../resources/index.ts';
 import { explainFailure, followRollout, isReady, isRolloutStuck } from './pods.ts';
-import type { LaneMemory } from './reconcile.ts';
+import type { LaneMemory } from './memory.ts';
 import type { LaneProblem } from './resolve.ts';
 import type { LaneFacts } from './verdicts.ts';
 

@@ -16,15 +16,26 @@ const SERVICE: Service = {
   spec: { selector: { app: 'demo' }, ports: [{ port: 80, targetPort: 8090 }] },
 };
 
+const timeouts = { captureSeconds: 120, queueSeconds: 900 };
+const scaling = {
+  minReplicas: 0,
+  maxReplicas: 3,
+  capturesPerPod: 2,
+  activationQueue: 1,
+  cooldownSeconds: 300,
+  stabilizationSeconds: 60,
+  pollSeconds: 5,
+  fallback: { failureThreshold: 3, replicas: 1 },
+};
+
 /** The rules of a lane that starts there, without those that every lane has. */
 function rulesFor(url: string, more: { allowHosts?: string[] } = {}): { own: unknown[]; web: unknown } {
   const profile = { go: { url }, ask: [], finished: { quietMs: 1 }, read: { answer: 'p' } };
-  const spec = { surface: 'assistant_one', driver: 'browser', profile, browser: more };
   const resource: CaptureLaneObject = {
     apiVersion: 'searchcapture.io/v1alpha1',
     kind: 'CaptureLane',
     metadata: { name: 'mine', namespace: 'lanes', uid: 'u', resourceVersion: '1', creationTimestamp: '' },
-    spec: JSON.parse(JSON.stringify(spec)),
+    spec: { surface: 'assistant_one', driver: 'browser', suspend: false, profile, browser: more, scaling, timeouts },
   };
   const resolved = resolveLane(resource, { configMap: () => undefined, secret: () => undefined });
   if ('reason' in resolved) throw new Error(resolved.message);
