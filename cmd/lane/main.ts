@@ -24,6 +24,7 @@ const settings = loadSettings(process.env, [
   'lanesDir',
   'logLevel',
   'browserExecutable',
+  'browserSandbox',
   'leaseSeconds',
   'retryBackoffSeconds',
   'shutdownGraceSeconds',
@@ -56,6 +57,7 @@ await runProcess({ log, releaseTimeoutMs: graceMs + 20_000 }, async (scope) => {
   const drivers = await createDrivers({
     lanes,
     browserExecutable: settings.browserExecutable,
+    browserSandbox: settings.browserSandbox === 'on',
     env: process.env,
     clock,
     log,

@@ -114,6 +114,11 @@ const SETTINGS = {
     help: 'Path of Chromium; found on PATH when not set',
     schema: text.default(''),
   },
+  browserSandbox: {
+    variable: 'BROWSER_SANDBOX',
+    help: "Chromium's own sandbox; off where the container's system calls allow it no namespaces",
+    schema: text.oneOf(['on', 'off'] as const).default('on'),
+  },
   syncWaitSeconds: {
     variable: 'SYNC_WAIT_SECONDS',
     help: 'How long a synchronous search waits',
