@@ -15,8 +15,8 @@ export type DriversDeps = {
   lanes: readonly CaptureLane[];
   /** Path of Chromium; empty to find the one that each lane asks for. */
   browserExecutable: string;
-  /** False where Chromium's own sandbox can't work, as in a container that may make no user namespace. */
-  browserSandbox: boolean;
+  /** Default true; false where Chromium's own sandbox can't work, as in a container that may make no user namespace. */
+  browserSandbox?: boolean;
   /** Where model lanes find their API keys. */
   env: NodeJS.ProcessEnv;
   clock: Clock;
@@ -84,7 +84,7 @@ async function openPool(
       PER_CORE * availableParallelism(),
     ),
     recycle: lanes.map(({ spec }) => spec.browser.recycle).reduce(strictest),
-    sandbox: deps.browserSandbox,
+    sandbox: deps.browserSandbox ?? true,
     clock: deps.clock,
     log: deps.log,
   });
