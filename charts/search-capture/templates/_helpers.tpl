@@ -221,8 +221,18 @@ readinessProbe:
 {{- end -}}
 {{- end -}}
 
+{{/* One entry of a policy's `from`: the pods of lanes, wherever the controller makes them. */}}
+{{- define "scs.lanePeer" -}}
+- podSelector:
+    matchLabels: {{ include "scs.laneSelector" . | nindent 6 }}
+  {{- if .Values.controller.allNamespaces }}
+  namespaceSelector: {}
+  {{- end }}
+{{- end -}}
+
 {{- define "scs.dnsEgress" -}}
-- ports:
+- to: {{ toYaml .Values.networkPolicy.dnsTo | nindent 4 }}
+  ports:
     - { protocol: UDP, port: 53 }
     - { protocol: TCP, port: 53 }
 {{- end -}}
@@ -289,11 +299,10 @@ readinessProbe:
   {{ end }}ports: [{ protocol: TCP, port: 8081 }]
 {{- end -}}
 
-{{/* The pods that the controller makes for lanes of this release. */}}
+{{/* The pods that the controller makes for lanes. */}}
 {{- define "scs.laneSelector" -}}
-app.kubernetes.io/name: search-capture
+app.kubernetes.io/name: search-capture-lane
 app.kubernetes.io/component: lane
-app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
 {{/* The API server is seldom a pod, and its address is not known to a chart. */}}
@@ -303,4 +312,22 @@ app.kubernetes.io/instance: {{ .Release.Name }}
     {{- range .Values.networkPolicy.kubernetesApiPorts }}
     - { protocol: TCP, port: {{ . }} }
     {{- end }}
+{{- end -}}
+
+{{/* What every lane's pod works with. A lane may be in another namespace than the Postgres and Redis of the release. */}}
+{{- define "scs.laneEgress" -}}
+{{- range $component, $port := dict "postgresql" 5432 "redis" 6379 "demo" 8090 }}
+{{- if (index $.Values $component).enabled }}
+- to:
+    - namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: {{ $.Release.Namespace }} } }
+      podSelector:
+        matchLabels: {{ include "scs.selector" (dict "root" $ "component" $component) | nindent 10 }}
+  ports: [{ protocol: TCP, port: {{ $port }} }]
+{{- else if eq $component "postgresql" }}
+{{- include "scs.postgresEgress" $ }}
+{{- else if eq $component "redis" }}
+{{- include "scs.redisEgress" $ }}
+{{- end }}
+{{- end }}
+{{- include "scs.artifactsEgress" . }}
 {{- end -}}
