@@ -13,6 +13,13 @@ export default {
       globalSetup: '<rootDir>/test/support/start-servers.ts',
       globalTeardown: '<rootDir>/test/support/stop-servers.ts',
     },
+    {
+      ...common,
+      displayName: 'operator',
+      testMatch: ['<rootDir>/test/operator/**/*.test.ts'],
+      globalSetup: '<rootDir>/test/support/kube/start-kube.ts',
+      globalTeardown: '<rootDir>/test/support/kube/stop-kube.ts',
+    },
   ],
   // Every test file that starts a browser or a database holds them for its own time; more workers than
   // cores only makes each of them miss its deadlines.

@@ -1,3 +1,5 @@
+import { secondsTime, shorten } from './text.ts';
+
 /** One line of `status.conditions`, as in metav1.Condition. */
 export type Condition = {
   readonly type: string;
@@ -47,16 +49,4 @@ export function conditionOf(conditions: readonly Condition[] | undefined, type: 
 
 export function isConditionTrue(conditions: readonly Condition[] | undefined, type: string): boolean {
   return conditionOf(conditions, type)?.status === 'True';
-}
-
-/** metav1.Time: RFC 3339 with whole seconds. Anything finer comes back different and would look like a change. */
-export function secondsTime(timeMs: number): string {
-  return new Date(timeMs).toISOString().replace(/\.\d{3}Z$/, 'Z');
-}
-
-/** At most `length` UTF-16 units, never half a character. */
-export function shorten(text: string, length: number): string {
-  if (text.length <= length) return text;
-  const cut = text.slice(0, length - 1);
-  return `${/[\uD800-\uDBFF]$/.test(cut) ? cut.slice(0, -1) : cut}…`;
 }

@@ -1,8 +1,11 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
-import type { Registry } from 'prom-client';
+import { Registry } from 'prom-client';
+import type { Change } from './cache.ts';
 import type { Informer } from './informer.ts';
-import type { Key, KubeObject } from './object.ts';
-import type { WorkQueueOptions } from './queue.ts';
+import { formatKey, keyOf, type Key, type Kind, type KubeObject } from './object.ts';
+import { createPass } from './pass.ts';
+import { createWorkQueue, type WorkQueueOptions } from './queue.ts';
 import type { Random, Timers } from './time.ts';
 
 /** `{}` waits for the next change. A time makes the key come again, changed or not. */
@@ -10,7 +13,7 @@ export type Result = { readonly requeueAfterMs?: number };
 
 /**
  * Makes the world as the object of `key` wants it. Told nothing of what changed, so that it works from what is. The
- * object may be gone. `signal` aborts at the deadline, at the end of leadership and at the stop: pass it on.
+ * object may be gone. Never runs twice at once for one key. `signal` aborts at the deadline, at the end of leadership and at the stop: pass it on.
  */
 export type Reconcile = (key: Key, signal: AbortSignal) => Promise<Result>;
 
@@ -57,4 +60,143 @@ export type Controller = {
   stop(graceMs?: number): Promise<void>;
 };
 
-export declare function controllerFor<T extends KubeObject>(options: ControllerOptions<T>): ControllerBuilder;
+const CONCURRENCY = 4;
+const STOP_GRACE_MS = 10_000;
+
+/** Starts to describe a controller; nothing runs before `start`. */
+export function controllerFor<T extends KubeObject>(options: ControllerOptions<T>): ControllerBuilder {
+  const { informer, name, log } = options;
+  const sources: Source[] = [sourceOf(informer, log, (object) => [keyOf(object)], isOfInterest)];
+  const triggers: Trigger[] = [];
+  const builder: ControllerBuilder = {
+    owns: (owned) => {
+      sources.push(sourceOf(owned, log, (object) => ownersOf(object, informer.resources.kind)));
+      return builder;
+    },
+    watches: (other, map) => {
+      sources.push(sourceOf(other, log, map));
+      return builder;
+    },
+    triggeredBy: (trigger) => {
+      triggers.push(trigger);
+      return builder;
+    },
+    start: () => startController(options, sources, triggers, log.child({ controller: name })),
+  };
+  return builder;
+}
+
+/** What wakes keys: an informer with its mapper. */
+type Source = {
+  synced(signal: AbortSignal): Promise<void>;
+  subscribe(enqueue: (key: Key) => void): () => void;
+  /** Wakes the keys of all that is there. */
+  replay(enqueue: (key: Key) => void): void;
+};
+
+function sourceOf<O extends KubeObject>(
+  informer: Informer<O, string>,
+  log: Logger,
+  map: (object: O) => readonly Key[],
+  matters: (change: Change<O>) => boolean = () => true,
+): Source {
+  // A listener that throws would stop its informer.
+  const mapSafely = (object: O | undefined): readonly Key[] => {
+    try {
+      return object === undefined ? [] : map(object);
+    } catch (error) {
+      log.error({ err: error }, 'Mapper failed');
+      return [];
+    }
+  };
+  return {
+    synced: (signal) => informer.synced(signal),
+    subscribe: (enqueue) =>
+      informer.subscribe((change) => {
+        if (matters(change)) for (const key of [...mapSafely(change.before), ...mapSafely(change.after)]) enqueue(key);
+      }),
+    replay: (enqueue) => {
+      for (const object of informer.list()) for (const key of mapSafely(object)) enqueue(key);
+    },
+  };
+}
+
+/** What a controller writes itself, status and managed fields, must not wake it: it would never come to rest. */
+function isOfInterest({ before, after }: Change<KubeObject>): boolean {
+  if (before === undefined || after === undefined || after.metadata.generation === undefined) return true;
+  return !isDeepStrictEqual(wishesOf(before), wishesOf(after));
+}
+
+function wishesOf({ metadata }: KubeObject): readonly unknown[] {
+  const { uid, generation, labels, annotations, finalizers, ownerReferences, deletionTimestamp } = metadata;
+  return [uid, generation, labels, annotations, finalizers, ownerReferences, deletionTimestamp];
+}
+
+function ownersOf(object: KubeObject, owner: Kind<KubeObject>): readonly Key[] {
+  const controlling = object.metadata.ownerReferences?.find((reference) => reference.controller === true);
+  if (controlling?.kind !== owner.kind || groupOf(controlling.apiVersion) !== groupOf(owner.apiVersion)) return [];
+  return [{ namespace: owner.namespaced ? (object.metadata.namespace ?? '') : '', name: controlling.name }];
+}
+
+function groupOf(apiVersion: string): string {
+  return apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
+}
+
+function startController<T extends KubeObject>(
+  options: ControllerOptions<T>,
+  sources: readonly Source[],
+  triggers: readonly Trigger[],
+  log: Logger,
+): Controller {
+  const { name, concurrency = CONCURRENCY, backOff, registry = new Registry(), random, timers } = options;
+  const queue = createWorkQueue({
+    name,
+    registry,
+    ...(backOff && { backOff }),
+    ...(random && { random }),
+    ...(timers && { timers }),
+  });
+  const pass = createPass(options, queue, log, registry);
+  const stopping = new AbortController();
+  const cutting = new AbortController();
+  const enqueue = (key: Key): void => queue.add(formatKey(key));
+  const silence = [
+    ...sources.map((source) => source.subscribe(enqueue)),
+    ...triggers.map((trigger) => trigger(enqueue)),
+  ];
+  let running = false;
+
+  async function work(): Promise<void> {
+    for (let key = await queue.take(); key !== undefined; key = await queue.take()) await pass(key, cutting.signal);
+  }
+
+  async function run(): Promise<void> {
+    try {
+      await Promise.all(sources.map((source) => source.synced(stopping.signal)));
+    } catch (error) {
+      // Stopped before the caches were full: no pass may run on half a view.
+      log.info({ err: error }, 'Stopped before the start');
+      return;
+    }
+    sources[0]?.replay(enqueue);
+    running = true;
+    log.info({ concurrency }, 'Started');
+    await Promise.all(Array.from({ length: concurrency }, work));
+    running = false;
+  }
+
+  const ended = run();
+  return {
+    enqueue,
+    isRunning: () => running,
+    stop: async (graceMs = STOP_GRACE_MS) => {
+      stopping.abort();
+      for (const end of silence) end();
+      const drained = queue.drain();
+      const cut = setTimeout(() => cutting.abort(new Error('the controller stops')), graceMs);
+      await Promise.all([drained, ended]);
+      clearTimeout(cut);
+      log.info('Stopped');
+    },
+  };
+}

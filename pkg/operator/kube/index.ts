@@ -45,7 +45,8 @@ export {
   type ServiceAccount,
 } from './kinds.ts';
 export { KubeError, TerminalError, isFailure, judgeError, type Failure, type FieldProblem } from './errors.ts';
-export { connect, loadKubeConfig, type Connection, type ConnectionOptions } from './connection.ts';
+export { connect, type Connection, type ConnectionOptions } from './connection.ts';
+export { loadKubeConfig } from './credentials.ts';
 export {
   resourceClient,
   type ApplyOptions,
@@ -63,11 +64,11 @@ export {
 export {
   createInformer,
   keepManagedFieldsOf,
-  type Change,
   type Informer,
   type InformerOptions,
   type InformerTiming,
 } from './informer.ts';
+export type { Change } from './cache.ts';
 export { createWorkQueue, type WorkQueue, type WorkQueueOptions } from './queue.ts';
 export {
   controllerFor,
@@ -80,15 +81,8 @@ export {
 } from './controller.ts';
 export { createLeader, type Ending, type Leader, type LeaderOptions, type LeaderTiming } from './leader.ts';
 export { createEventRecorder, type EventNote, type EventRecorder, type EventRecorderOptions } from './events.ts';
-export {
-  conditionOf,
-  isConditionTrue,
-  secondsTime,
-  setConditions,
-  shorten,
-  type Condition,
-  type Verdict,
-} from './conditions.ts';
+export { conditionOf, isConditionTrue, setConditions, type Condition, type Verdict } from './conditions.ts';
+export { secondsTime, shorten } from './text.ts';
 export { addFinalizer, hasFinalizer, isDeleting, removeFinalizer } from './finalizers.ts';
 export { createApplier, type Applied, type Applier } from './apply.ts';
-export { jitter, systemTimers, type Random, type Timers } from './time.ts';
+export { aborted, jitter, systemTimers, type Random, type Timers } from './time.ts';

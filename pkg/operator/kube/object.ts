@@ -50,14 +50,18 @@ export type Kind<T extends KubeObject> = {
   readonly object?: T;
 };
 
-/** What is sent over the wire for a type of the generated client: it declares `Date` where JSON has text. */
+/** What is sent over the wire for a type of the generated client: it declares `Date` where JSON has text, and renames. */
 type Wire<T> = T extends Date
   ? string
   : T extends readonly (infer E)[]
     ? readonly Wire<E>[]
     : T extends object
-      ? { readonly [K in keyof T]: Wire<T[K]> }
+      ? { readonly [K in keyof T as WireName<K>]: Wire<T[K]> }
       : T;
+
+/** `_from` is `from`, `x_kubernetes_list_type` is `x-kubernetes-list-type`. */
+type WireName<K> = K extends `_${infer Name}` ? Name : K extends `x_${string}` ? Dashed<K> : K;
+type Dashed<K extends string> = K extends `${infer Head}_${infer Tail}` ? `${Head}-${Dashed<Tail>}` : K;
 
 /** An object of a kind of the generated client, as the API server returns it. */
 export type Stored<T> = Wire<Omit<T, 'apiVersion' | 'kind' | 'metadata'>> & KubeObject;
