@@ -7,10 +7,10 @@ JEST := $(NODE) --experimental-vm-modules --disable-warning=ExperimentalWarning 
 INSTALLED := node_modules/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test check bench clean
+.PHONY: help install run test check bench clean chart-files
 
 help: ## This list
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 install: $(INSTALLED) ## Bring the npm packages, Node 24 and Postgres among them (instant when nothing changed)
 
@@ -36,6 +36,11 @@ check: $(INSTALLED) ## Types, lint, format, dependency rules, dead code, names
 	$(BIN)/depcruise --config .dependency-cruiser.cjs cmd pkg test
 	$(BIN)/knip
 	$(NODE) test/support/check-names.mjs
+	$(NODE) test/support/chart-files.ts --check
+	$(NODE) test/support/check-chart.ts
+
+chart-files: $(INSTALLED) ## Write what is made from something else: copies in the chart, docs/helm-values.md
+	$(NODE) test/support/chart-files.ts
 
 bench: $(INSTALLED) ## Measure how many searches a second go through
 	@$(NODE) test/support/provision.ts
