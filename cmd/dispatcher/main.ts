@@ -1,9 +1,13 @@
+import { loadPlans } from '../../pkg/accounts/index.ts';
 import { createKeyring, loadSettings, redact } from '../../pkg/config/index.ts';
+import { loadPrices } from '../../pkg/credits/index.ts';
+import { createLaneBook } from '../../pkg/lanes/index.ts';
 import { checkSchema, openDatabase } from '../../pkg/postgres/index.ts';
 import { createAnnouncer } from '../../pkg/queue/index.ts';
 import { runProcess, startLoop, systemClock } from '../../pkg/runtime/index.ts';
 import { announceDue, expireDue, forgetKeys, rescueLost } from '../../pkg/searches/index.ts';
 import { createLog, createRegistry, serveProbes } from '../../pkg/telemetry/index.ts';
+import { dispatchDue } from '../../pkg/watches/index.ts';
 import { createDeliveryWorker, createWebhookGuard } from '../../pkg/webhooks/index.ts';
 
 const settings = loadSettings(process.env, [
@@ -12,9 +16,12 @@ const settings = loadSettings(process.env, [
   'redisUrl',
   'host',
   'probePort',
+  'plansDir',
+  'pricesFile',
   'logLevel',
   'secretsKeyring',
   'webhookExtraDestinations',
+  'watchSpreadSeconds',
   'announceAgainSeconds',
 ]);
 const log = createLog('dispatcher', settings.logLevel);
@@ -25,6 +32,9 @@ const RESCUED_QUEUE_SECONDS = 900;
 await runProcess({ log, releaseTimeoutMs: 20_000 }, async (scope) => {
   log.info(redact(settings), 'Settings');
   const clock = systemClock;
+  const plans = await loadPlans(settings.plansDir);
+  const priceOf = await loadPrices(settings.pricesFile);
+  const keyring = createKeyring(settings.secretsKeyring);
 
   const db = openDatabase({
     url: settings.databaseUrl,
@@ -39,7 +49,7 @@ await runProcess({ log, releaseTimeoutMs: 20_000 }, async (scope) => {
 
   const deliveries = createDeliveryWorker({
     sql: db.system,
-    keyring: createKeyring(settings.secretsKeyring),
+    keyring,
     guard: createWebhookGuard(settings.webhookExtraDestinations),
     clock,
     random: Math.random,
@@ -56,6 +66,13 @@ await runProcess({ log, releaseTimeoutMs: 20_000 }, async (scope) => {
   repeat('announcing', 1_000, () => untilNone(announceDue({ db, announcer }, settings.announceAgainSeconds)));
   repeat('expiring', 1_000, () => untilNone(expireDue({ db, clock })));
   repeat('rescuing', 1_000, () => untilNone(rescueLost({ db, clock }, RESCUED_QUEUE_SECONDS)));
+  const laneBook = createLaneBook(db.system, clock, 1_000);
+  const watching = {
+    ...{ db, clock, announcer, plans, priceOf, keyring, log },
+    lanes: () => laneBook.read(),
+    spreadSeconds: settings.watchSpreadSeconds,
+  };
+  repeat('watching', 500, () => untilNone(dispatchDue(watching)));
   repeat('delivering', 500, () => deliveries.deliverDue());
   repeat('forgetting keys', 600_000, () => untilNone(forgetKeys(db)));
 

@@ -76,6 +76,36 @@ const SETTINGS = {
     help: 'Folder with the CaptureLane documents',
     schema: text.default('config/lanes'),
   },
+  lanesPublishedBy: {
+    variable: 'LANES_PUBLISHED_BY',
+    help: 'Who says which surfaces are live: the lane processes, or in a cluster the controller',
+    schema: text.oneOf(['lane', 'controller'] as const).default('lane'),
+  },
+  podName: {
+    variable: 'POD_NAME',
+    help: 'Name of the pod in a cluster; not set elsewhere',
+    schema: text.default(''),
+  },
+  podNamespace: {
+    variable: 'POD_NAMESPACE',
+    help: 'Namespace of POD_NAME',
+    schema: text.default(''),
+  },
+  lanePodsFile: {
+    variable: 'LANE_PODS_FILE',
+    help: 'How the controller makes the pods of lanes',
+    schema: text.default('config/lane-pods.yaml'),
+  },
+  watchNamespace: {
+    variable: 'WATCH_NAMESPACE',
+    help: 'The only namespace that the controller looks at; all of them when not set',
+    schema: text.default(''),
+  },
+  leaseName: {
+    variable: 'LEASE_NAME',
+    help: 'Lease by which one of the controllers leads; it stands in their own namespace',
+    schema: text.default('search-capture-controller'),
+  },
   plansDir: { variable: 'PLANS_DIR', help: 'Folder with the plans', schema: text.default('config/plans') },
   pricesFile: {
     variable: 'PRICES_FILE',
@@ -133,6 +163,11 @@ const SETTINGS = {
     variable: 'RETRY_BACKOFF_SECONDS',
     help: 'Pause before the second attempt; doubles for the third',
     schema: wholeNumber(0, 600).default(2),
+  },
+  watchSpreadSeconds: {
+    variable: 'WATCH_SPREAD_SECONDS',
+    help: 'Watches with the same tick are dispatched spread over so long; 0: at once',
+    schema: wholeNumber(0, 3600).default(0),
   },
   announceAgainSeconds: {
     variable: 'ANNOUNCE_AGAIN_SECONDS',

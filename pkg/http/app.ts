@@ -17,6 +17,7 @@ import { jobRoutes } from './routes/jobs.ts';
 import { regionRoutes } from './routes/regions.ts';
 import { searchRoutes } from './routes/search.ts';
 import { surfaceRoutes } from './routes/surfaces.ts';
+import { watchRoutes } from './routes/watches.ts';
 
 /**
  * The whole REST surface. The order of checks is that of the design: unknown path, wrong method, authentication,
@@ -36,6 +37,7 @@ export function createApp(deps: ApiDeps): Express {
     ...searchRoutes(deps),
     ...jobRoutes(deps),
     ...artifactRoutes(deps),
+    ...watchRoutes(deps),
     ...accountRoutes(deps),
     ...surfaceRoutes(deps),
     ...regionRoutes(),

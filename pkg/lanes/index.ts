@@ -1,14 +1,30 @@
 export { createDrivers, type Drivers, type DriversDeps } from './drivers.ts';
 export { parseLane, type CaptureLane, type LaneSpec } from './lane.ts';
+export { readDemand } from './demand.ts';
+export {
+  cordonPods,
+  forgetLostPods,
+  forgetPod,
+  readPods,
+  reportPod,
+  uncordonPods,
+  type KnownPod,
+  type PodReport,
+} from './pods.ts';
+export { startReporter, type ReporterDeps } from './reporter.ts';
 export { loadLanes, type LoadOptions } from './load.ts';
 export {
   createLaneBook,
   listSurfaces,
+  publishLane,
   publishLanes,
   readLanes,
   reportLane,
+  withdrawLane,
+  withdrawOtherLanes,
   type LaneBook,
   type LaneState,
+  type PublishedLane,
 } from './registry.ts';
 export {
   NO_MEMORY,

@@ -2,6 +2,7 @@ import knex, { type Knex } from 'knex';
 import { query } from './database.ts';
 import * as foundation from './migrations/0001-foundation.ts';
 import * as watches from './migrations/0002-watches.ts';
+import * as lanePods from './migrations/0008-lane-pods.ts';
 
 type Migration = { up: (sql: Knex) => Promise<void> };
 
@@ -9,6 +10,7 @@ type Migration = { up: (sql: Knex) => Promise<void> };
 const MIGRATIONS: readonly { name: string; migration: Migration }[] = [
   { name: '0001-foundation', migration: foundation },
   { name: '0002-watches', migration: watches },
+  { name: '0008-lane-pods', migration: lanePods },
 ];
 
 /** Any fixed number: it names the lock that only one migrating process holds. */

@@ -62,9 +62,23 @@ export async function acceptSearches(
   }
 }
 
+/**
+ * The same inside the caller's transaction, which must be one `asTenant` of the acceptor's account: what the caller
+ * writes beside it stands and falls with it. Once this has thrown, that transaction must be rolled back.
+ */
+export async function acceptSearchesIn(
+  sql: Sql,
+  deps: Omit<AcceptDeps, 'db'>,
+  acceptor: Acceptor,
+  searches: readonly NewSearch[],
+): Promise<Verdict[]> {
+  const { verdicts } = await acceptDrafts(sql, acceptor, draftSearches(deps, acceptor, searches));
+  return verdicts;
+}
+
 type Draft = { jobId: string; search: NewSearch; plan: SearchPlan; keyHash: Buffer | null };
 
-function draftSearches(deps: AcceptDeps, acceptor: Acceptor, searches: readonly NewSearch[]): Draft[] {
+function draftSearches(deps: Omit<AcceptDeps, 'db'>, acceptor: Acceptor, searches: readonly NewSearch[]): Draft[] {
   const priceOf = acceptor.metered ? deps.priceOf : () => 0;
   return searches.map((search) => {
     const jobId = newId('job', deps.clock.nowMs());

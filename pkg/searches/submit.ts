@@ -40,7 +40,7 @@ export async function submitSearch(
   const [verdict] = verdicts;
   if (verdict === undefined) throw new Error('a submit of one search has one verdict');
   if ('rejected' in verdict) throw verdict.rejected;
-  await announce(deps, verdict.accepted.announcements);
+  await announceAccepted(deps, verdict.accepted.announcements);
   return { accepted: verdict.accepted, load };
 }
 
@@ -68,7 +68,7 @@ export async function submitBatch(
     if (verdict === undefined) throw new Error('every accepted item has a verdict');
     return verdict;
   });
-  await announce(
+  await announceAccepted(
     deps,
     merged.flatMap((verdict) => ('accepted' in verdict ? verdict.accepted.announcements : [])),
   );
@@ -142,7 +142,10 @@ function sealerOf(keyring: Keyring, accountId: string, secret: string | null): (
 }
 
 /** Redis is a hint: what can't be announced now is announced by the dispatcher in a moment. */
-async function announce(deps: SubmitDeps, announcements: readonly Announcement[]): Promise<void> {
+export async function announceAccepted(
+  deps: Pick<SubmitDeps, 'announcer' | 'log'>,
+  announcements: readonly Announcement[],
+): Promise<void> {
   try {
     await deps.announcer.announce(announcements);
   } catch (error) {

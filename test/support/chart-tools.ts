@@ -61,8 +61,7 @@ export async function copyKubernetesSchemas(target: string): Promise<string> {
   await mkdir(target, { recursive: true });
   for (const name of await readdir(source)) {
     // Under the address that its `$id` claims, a schema would look for the definitions there.
-    const { $id: _, ...schema }: Record<string, unknown> = JSON.parse(await readFile(join(source, name), 'utf8'));
-    const text = JSON.stringify(schema);
+    const text = (await readFile(join(source, name), 'utf8')).replace(/"\$id": "[^"]*"/, '"$comment": ""');
     await writeFile(join(target, name), text.replaceAll('"/api/_definitions.json', '"_definitions.json'));
   }
   return `${target}/{{.ResourceKind}}{{.KindSuffix}}.json`;

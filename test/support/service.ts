@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { buildOpenApi, type Envelope, type EnvelopeJob } from '../../pkg/contract/index.ts';
+import { buildOpenApi, type Envelope, type EnvelopeJob, type Watch, type WatchRun } from '../../pkg/contract/index.ts';
 import { createDemoServer } from '../../pkg/demo/index.ts';
 import { findFreePort } from '../../cmd/standalone/servers/ports.ts';
 import { openAccount, openKey, TEST_PEPPER } from './accounts.ts';
@@ -48,6 +48,8 @@ export type AnswerBody = Omit<Envelope, 'job'> & {
   children: { id: string; status: string; region: string }[];
   results: Envelope[];
   items: { status: string; jobId: string; id: string }[];
+  watch: Watch;
+  runs: WatchRun[];
   nextCursor: string | null;
   bindings: Record<string, boolean>;
   owner: string;

@@ -314,9 +314,9 @@ app.kubernetes.io/component: lane
     {{- end }}
 {{- end -}}
 
-{{/* What every lane's pod works with. A lane may be in another namespace than the Postgres and Redis of the release. */}}
+{{/* What every lane's pod works with, in whichever namespace. Where it goes on its own account, the controller adds. */}}
 {{- define "scs.laneEgress" -}}
-{{- range $component, $port := dict "postgresql" 5432 "redis" 6379 "demo" 8090 }}
+{{- range $component, $port := dict "postgresql" 5432 "redis" 6379 }}
 {{- if (index $.Values $component).enabled }}
 - to:
     - namespaceSelector: { matchLabels: { kubernetes.io/metadata.name: {{ $.Release.Namespace }} } }

@@ -15,20 +15,29 @@ const name = (description: string): Schema => ({
   maxLength: MAX_NAME_CHARACTERS,
   description,
 });
-const query = (description: string): Schema => ({
+export const queryText = (description: string): Schema => ({
   type: 'string',
   minLength: 1,
   maxLength: MAX_QUERY_CHARACTERS,
   description,
 });
+export const regionsInput = (description: string): Schema => ({
+  description,
+  anyOf: [ref('CountryCode'), list(ref('RegionInput'), { maxItems: MAX_REGIONS })],
+});
+/** Only its form: where it leads is judged by the destination guard. */
+export const destinationUrl: Schema = {
+  type: 'string',
+  pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^/\\\\\\s]',
+  maxLength: MAX_URL_CHARACTERS,
+};
 
 const fields: Record<string, Schema> = {
-  query: query('The exact text sent to each surface. Required, unless prompt is sent.'),
-  prompt: query('Alias of query. Send one of them, not both.'),
-  regions: {
-    description: `Where to ask from; at most ${MAX_REGIONS}. Omitted or empty: one untargeted (GLOBAL) child for each surface. Send one of regions, region, country.`,
-    anyOf: [ref('CountryCode'), list(ref('RegionInput'), { maxItems: MAX_REGIONS })],
-  },
+  query: queryText('The exact text sent to each surface. Required, unless prompt is sent.'),
+  prompt: queryText('Alias of query. Send one of them, not both.'),
+  regions: regionsInput(
+    `Where to ask from; at most ${MAX_REGIONS}. Omitted or empty: one untargeted (GLOBAL) child for each surface. Send one of regions, region, country.`,
+  ),
   region: ref('RegionInput'),
   country: ref('CountryCode'),
   webhook: ref('WebhookTarget'),
@@ -68,9 +77,7 @@ export const REQUEST_SCHEMAS: Record<string, Schema> = {
     ...closedObject(
       {
         url: {
-          type: 'string',
-          pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^/\\\\\\s]',
-          maxLength: MAX_URL_CHARACTERS,
+          ...destinationUrl,
           description: 'Public https destination. Private, loopback, link-local and metadata addresses are refused.',
         },
         secret: {

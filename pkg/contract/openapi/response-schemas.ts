@@ -8,7 +8,7 @@ import type { Schema } from './types.ts';
 const owner = text('The owner that an internal key acts for; there only when such an override applies.');
 
 /** A response of an owner-scoped route: `owner` is added when an internal key names one (spec 4.13). */
-function owned(properties: Record<string, Schema>, optional: readonly string[] = []): Schema {
+export function owned(properties: Record<string, Schema>, optional: readonly string[] = []): Schema {
   return object({ ...properties, owner }, [...optional, 'owner']);
 }
 
