@@ -39,6 +39,7 @@ await runProcess({ log, releaseTimeoutMs: 20_000 }, async (scope) => {
   const registry = createRegistry();
   const instance = settings.podName === '' ? hostname() : settings.podName;
   const operator = startOperator({
+    kubeConfigPath: undefined,
     namespace: settings.watchNamespace === '' ? undefined : settings.watchNamespace,
     lease: { name: settings.leaseName, namespace: settings.podNamespace },
     instance,

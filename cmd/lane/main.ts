@@ -5,6 +5,7 @@ import {
   createRunner,
   forgetPod,
   loadLanes,
+  noteLane,
   publishLanes,
   reportLane,
   reportPod,
@@ -36,7 +37,7 @@ const settings = loadSettings(process.env, [
   'podNamespace',
   'logLevel',
   'browserExecutable',
-  'browserSandbox',
+  'secretsDir',
   'leaseSeconds',
   'retryBackoffSeconds',
   'shutdownGraceSeconds',
@@ -70,8 +71,9 @@ await runProcess({ log, releaseTimeoutMs: graceMs + 20_000 }, async (scope) => {
   const drivers = await createDrivers({
     lanes,
     browserExecutable: settings.browserExecutable,
-    browserSandbox: settings.browserSandbox === 'on',
     env: process.env,
+    secretsDir: settings.secretsDir,
+    onEgressRefused: (surface) => metrics.egressRefused.inc({ surface }),
     clock,
     log,
   });
@@ -88,6 +90,8 @@ await runProcess({ log, releaseTimeoutMs: graceMs + 20_000 }, async (scope) => {
     throw error;
   }
 
+  for (const lane of lanes) await noteLane(db.system, lane.spec.surface, drivers.notesOf(lane));
+
   const working = lanes.map((lane) => {
     const { surface, timeouts, browser } = lane.spec;
     const runner = createRunner(
@@ -102,7 +106,9 @@ await runProcess({ log, releaseTimeoutMs: graceMs + 20_000 }, async (scope) => {
     );
     const subscription = subscribe(
       { url: settings.redisUrl, surface, concurrency: browser.concurrency, log },
-      (announcement) => runner.take(announcement),
+      async (announcement) => {
+        await drivers.whenFree(lane, () => runner.take(announcement), scope.signal);
+      },
     );
     return { runner, subscription };
   });

@@ -1,7 +1,12 @@
 export * from './outcome.ts';
 export * from './driver.ts';
 export { createBrowserPool, type BrowserPool, type BrowserPoolOptions } from './browser/pool.ts';
+export { planCapacity } from './browser/capacity.ts';
+export { readPodLimits } from './browser/pod-limits.ts';
+export { createSlots, type Slots } from './browser/slots.ts';
 export { locateBrowser, type BrowserKind } from './browser/locate.ts';
+export { parseProxyUrl } from './egress/proxy-secret.ts';
+export { parseHostRule } from './egress/rules.ts';
 export { createBrowserDriver, type BrowserDriverOptions } from './drivers/browser.ts';
 export { createModelDriver, type ModelSettings } from './drivers/model.ts';
 export { extractMentions } from './mentions/index.ts';

@@ -106,6 +106,11 @@ const SETTINGS = {
     help: 'Lease by which one of the controllers leads; it stands in their own namespace',
     schema: text.default('search-capture-controller'),
   },
+  secretsDir: {
+    variable: 'SECRETS_DIR',
+    help: 'Folder with a file <name>/<key> for each secret that a lane names',
+    schema: text.default('.local/secrets'),
+  },
   plansDir: { variable: 'PLANS_DIR', help: 'Folder with the plans', schema: text.default('config/plans') },
   pricesFile: {
     variable: 'PRICES_FILE',
@@ -143,11 +148,6 @@ const SETTINGS = {
     variable: 'BROWSER_EXECUTABLE',
     help: 'Path of Chromium; found on PATH when not set',
     schema: text.default(''),
-  },
-  browserSandbox: {
-    variable: 'BROWSER_SANDBOX',
-    help: "Chromium's own sandbox; off where the container's system calls allow it no namespaces",
-    schema: text.oneOf(['on', 'off'] as const).default('on'),
   },
   syncWaitSeconds: {
     variable: 'SYNC_WAIT_SECONDS',

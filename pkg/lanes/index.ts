@@ -17,6 +17,7 @@ export {
   createLaneBook,
   listSurfaces,
   publishLane,
+  noteLane,
   publishLanes,
   readLanes,
   reportLane,

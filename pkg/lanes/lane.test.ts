@@ -41,6 +41,7 @@ describe('a CaptureLane document', () => {
       browser: {
         executable: 'headless-shell',
         concurrency: 2,
+        allowHosts: [],
         recycle: { uses: 50, ageSeconds: 3600, memoryMiB: 2048 },
       },
       timeouts: { captureSeconds: 120, queueSeconds: 900 },
@@ -119,6 +120,11 @@ describe('a CaptureLane document', () => {
       wrong: 'an unknown key deep inside',
       value: browserLane({ browser: { recycle: { hours: 1 } } }),
       message: 'spec.browser.recycle has unknown keys: hours',
+    },
+    {
+      wrong: 'a host that is a URL',
+      value: browserLane({ browser: { allowHosts: ['https://cdn.example/'] } }),
+      message: 'spec.browser.allowHosts[0]: "https://cdn.example/" must be a host like engine.example',
     },
     {
       wrong: 'a number as text',

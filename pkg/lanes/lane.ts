@@ -1,5 +1,5 @@
 import * as yup from 'yup';
-import { parseProfile, type Profile } from '../capture/index.ts';
+import { parseHostRule, parseProfile, type Profile } from '../capture/index.ts';
 import { SURFACES, type Surface } from '../contract/index.ts';
 
 const LANE_API_VERSION = 'searchcapture.io/v1alpha1';
@@ -33,6 +33,7 @@ const scaling = only({
 const browser = only({
   executable: yup.string().oneOf(BROWSERS).default('headless-shell'),
   concurrency: whole(1, 16).default(2),
+  allowHosts: yup.array().of(yup.string().required().test('host', isHostRule)).default([]),
   recycle: only({
     uses: whole(1, 100_000).default(50),
     ageSeconds: whole(1, 604_800).default(3600),
@@ -196,6 +197,17 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 function isStringMap(value: unknown): value is Record<string, string> {
   return isRecord(value) && Object.values(value).every((entry) => typeof entry === 'string');
+}
+
+function isHostRule(value: string | undefined, context: yup.TestContext): true | yup.ValidationError {
+  try {
+    parseHostRule(value ?? '');
+    return true;
+  } catch (error) {
+    return context.createError({
+      message: `${context.path}: ${error instanceof Error ? error.message : String(error)}`,
+    });
+  }
 }
 
 function isHttpBase(value: string | undefined): boolean {

@@ -23,6 +23,8 @@ import type { OperatorController } from './resources/index.ts';
 import { createWatchController } from './watch/index.ts';
 
 export type OperatorOptions = {
+  /** Where the kubeconfig stands; found in the usual places when undefined. */
+  kubeConfigPath: string | undefined;
   /** The only namespace to look at; all of them when undefined. */
   namespace: string | undefined;
   /** Stands in our own namespace where none is given. */
@@ -57,7 +59,7 @@ const USER_AGENT = 'search-capture-controller';
 /** Both controllers, on one connection, under one lease. */
 export function startOperator(options: OperatorOptions): Operator {
   const { log, registry, lease } = options;
-  const connection = connect({ kubeConfig: loadKubeConfig(), userAgent: USER_AGENT, registry });
+  const connection = connect({ kubeConfig: loadKubeConfig(options.kubeConfigPath), userAgent: USER_AGENT, registry });
   const leader = createLeader({
     connection,
     lease: { name: lease.name, namespace: lease.namespace === '' ? connection.namespace : lease.namespace },
@@ -66,7 +68,11 @@ export function startOperator(options: OperatorOptions): Operator {
     registry,
   });
   const guarded = connection.guardedBy(() => leader.isLeading());
-  const recorders = [recorderOf(options, guarded, 'capture-lane'), recorderOf(options, guarded, 'watch')] as const;
+  // Events tell of what was done while we led, and may be written a moment later.
+  const recorders = [
+    recorderOf(options, connection, 'capture-lane'),
+    recorderOf(options, connection, 'watch'),
+  ] as const;
   const secrets: Informer<Secret> = createInformer({
     resources: resourceClient(guarded, core.secrets),
     ...(options.namespace === undefined ? {} : { scope: { namespace: options.namespace } }),

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createGuard } from './guard.ts';
 import { postOnce } from './post.ts';
-import { createDnsResolver, createSystemResolver } from './resolver.ts';
+import { createDnsResolver, createSystemResolver } from '../network/index.ts';
 import { parseExtraDestinations } from './url.ts';
 
 const TYPE_A = 1;

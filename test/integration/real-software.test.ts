@@ -37,6 +37,7 @@ beforeAll(async () => {
     lanes,
     browserExecutable: await ensureChromium(machine, process.env['BROWSER_EXECUTABLE'] ?? ''),
     env: {},
+    secretsDir: '',
     clock: systemClock,
     log: createLog('test', 'silent'),
   });

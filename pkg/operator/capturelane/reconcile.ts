@@ -1,7 +1,16 @@
 import { NO_MEMORY, publishLane, withdrawLane, type ScalingMemory } from '../../lanes/index.ts';
 import { withDeadline, type Clock } from '../../runtime/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
-import { formatKey, isDeleting, keyOf, type Deployment, type Key, type Pod, type Result } from '../kube/index.ts';
+import {
+  formatKey,
+  isDeleting,
+  isFailure,
+  keyOf,
+  type Deployment,
+  type Key,
+  type Pod,
+  type Result,
+} from '../kube/index.ts';
 import type { CaptureLaneObject } from '../resources/index.ts';
 import type { LaneChildren } from './ensure.ts';
 import { observeLane, type Observed } from './facts.ts';
@@ -54,7 +63,13 @@ export function createLaneReconciler(deps: LaneReconcilerDeps): (key: Key, signa
     }
     const memory = memories.get(name) ?? { scaling: recall(resource), last: null };
     memories.set(name, memory);
-    return reconcileLane(deps, resource, memory, signal);
+    try {
+      return await reconcileLane(deps, resource, memory, signal);
+    } catch (error) {
+      // Deleted meanwhile: the pass that its deletion brings cleans up.
+      if (isFailure(error, 'notFound') && deps.world.lane(key)?.metadata.uid !== resource.metadata.uid) return {};
+      throw error;
+    }
   };
 }
 
