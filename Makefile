@@ -7,7 +7,7 @@ JEST := $(NODE) --experimental-vm-modules --disable-warning=ExperimentalWarning 
 INSTALLED := node_modules/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test check bench clean chart-files images e2e kind-up kind-down kind-load release
+.PHONY: help install run test check bench clean chart-files images e2e kind-up kind-down kind-load release restart port-forward
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -75,6 +75,13 @@ kind-load:
 release: ## Install or upgrade the chart with simulated engines in NAMESPACE
 	$(HELM) upgrade --install search-capture charts/search-capture --namespace $(NAMESPACE) --create-namespace \
 	  --set demo.enabled=true $(IMAGE_VALUES) --wait --timeout 5m
+
+restart:
+	kubectl --namespace $(NAMESPACE) rollout restart deployment --selector app.kubernetes.io/part-of=search-capture
+	kubectl --namespace $(NAMESPACE) rollout status deployment --selector app.kubernetes.io/part-of=search-capture --timeout=3m
+
+port-forward: ## The API of the release at http://127.0.0.1:8080
+	kubectl --namespace $(NAMESPACE) port-forward svc/search-capture-api 8080:80
 
 kind-down: ## Delete the cluster of kind-up, with everything in it
 	$(KIND) delete cluster --name $(KIND_CLUSTER)
