@@ -61,6 +61,18 @@ const pod = only({
   tolerations: yup.array().of(openObject().required()).default([]),
   affinity: openObject().optional(),
   priorityClassName: text().optional(),
+  secretEnv: yup
+    .array()
+    .of(
+      only({
+        variable: yup
+          .string()
+          .matches(ENVIRONMENT_VARIABLE, '${path} must be the name of an environment variable')
+          .required(),
+        secretRef: secretRef().required(),
+      }),
+    )
+    .default([]),
 });
 
 const model = only({

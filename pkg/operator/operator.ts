@@ -5,6 +5,7 @@ import type { Logger, Registry } from '../telemetry/index.ts';
 import type { Guard } from '../webhooks/index.ts';
 import { createLaneController, type PodSettings } from './capturelane/index.ts';
 import {
+  aborted,
   connect,
   core,
   createEventRecorder,
@@ -137,11 +138,4 @@ async function stopAll(
     ...informers.map((informer) => informer.stop()),
     ...recorders.map((recorder) => recorder.stop(2_000)),
   ]);
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

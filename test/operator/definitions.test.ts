@@ -96,14 +96,18 @@ describeOnKube('our kinds, as a real API server judges them', () => {
     [
       'a browser lane without a profile',
       browser({ profile: undefined }),
-      /driver browser needs exactly one of profile and profileRef/,
+      /drivers browser and http need exactly one of profile and profileRef/,
     ],
     [
       'a browser lane with two profiles',
       browser({ profileRef: { name: 'a', key: 'b' } }),
       /exactly one of profile and profileRef/,
     ],
-    ['a profile without its end', browser({ profile: { ...PROFILE, finished: undefined } }), /spec\.profile.*finished/],
+    [
+      'a profile without its end',
+      browser({ profile: { ...PROFILE, finished: undefined } }),
+      /the profile of driver browser needs ask .* and finished/,
+    ],
     [
       'a profile that starts nowhere',
       browser({ profile: { ...PROFILE, go: { url: 'file:///etc' } } }),
@@ -115,7 +119,7 @@ describeOnKube('our kinds, as a real API server judges them', () => {
       /model is required with driver model, and belongs to no other driver/,
     ],
     ['a model lane without a model', model({ model: undefined }), /model is required with driver model/],
-    ['a profile for a model', model({ profile: PROFILE }), /profile belongs to driver/],
+    ['a profile for a model', model({ profile: PROFILE }), /profile belongs to drivers browser and http/],
     [
       'a secret for no model',
       browser({ modelSecretRef: { name: 'a', key: 'b' } }),

@@ -16,7 +16,6 @@ import {
   type Connection,
   type EventRecorder,
   type Informer,
-  type Key,
   type KubeObject,
   type Kind,
   type Pod,
@@ -201,8 +200,10 @@ function configMapNames({ spec }: CaptureLaneObject): string[] {
 }
 
 function secretNames({ spec }: CaptureLaneObject): string[] {
+  const keys = [spec.modelSecretRef, spec.httpSecretRef].flatMap((ref) => (ref === undefined ? [] : [ref.name]));
   const proxies = (spec.egress ?? []).map(({ proxySecretRef }) => proxySecretRef.name);
-  return [...proxies, ...(spec.modelSecretRef === undefined ? [] : [spec.modelSecretRef.name])];
+  const variables = (spec.pod?.secretEnv ?? []).map(({ secretRef }) => secretRef.name);
+  return [...new Set([...keys, ...proxies, ...variables])];
 }
 
 /** Whether the lane may mean this Service, whose pods its NetworkPolicy must then let it reach. */

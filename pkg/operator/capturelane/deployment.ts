@@ -5,7 +5,7 @@ import type { PodSettings } from './pod-settings.ts';
 import type { ResolvedLane } from './resolve.ts';
 
 export const PROBE_PORT = 8081;
-export const CONFIG_HASH = 'searchcapture.io/config-hash';
+const CONFIG_HASH = 'searchcapture.io/config-hash';
 
 /** Beyond a capture's own deadline: for settling it, and for what stops after it. */
 const GRACE_MARGIN_SECONDS = 30;
@@ -94,7 +94,6 @@ type Container = NonNullable<
 >[number];
 
 function buildContainer(resolved: ResolvedLane, settings: PodSettings): Container {
-  const { spec } = resolved.lane;
   const probe = (path: string, more: object) => ({ httpGet: { path, port: 'probes' }, ...more });
   return {
     name: 'lane',

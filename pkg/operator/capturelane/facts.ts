@@ -1,7 +1,7 @@
 import { isDeleting, type Deployment, type Pod } from '../kube/index.ts';
 import type { CaptureLaneObject } from '../resources/index.ts';
 import { explainFailure, followRollout, isReady, isRolloutStuck } from './pods.ts';
-import type { LaneMemory } from './reconcile.ts';
+import type { LaneMemory } from './memory.ts';
 import type { LaneProblem } from './resolve.ts';
 import type { LaneFacts } from './verdicts.ts';
 
@@ -42,6 +42,7 @@ export function observeLane({ resource, takenBy, problem, deployment, pods, memo
     rolloutStuck: isRolloutStuck(deployment),
     scaling: deployment === undefined ? null : (choice?.reason ?? null),
     databaseProblem: last?.look.problem ?? null,
+    notes: takenBy === null ? (last?.look.notes ?? []) : [],
     busyPods: last?.scaled.plan.busyPods ?? 0,
     waiting: last?.look.demand?.waiting ?? null,
     running: last?.look.demand?.running ?? null,

@@ -1,12 +1,12 @@
-import { readDemand, readPods, type Demand, type KnownPod } from '../../lanes/index.ts';
+import { readDemand, readLanes, readPods, type Demand, type KnownPod } from '../../lanes/index.ts';
 import type { Surface } from '../../contract/index.ts';
 import type { Sql } from '../../postgres/index.ts';
 import { withDeadline, type Clock } from '../../runtime/index.ts';
 
-/** What Postgres says of one surface. */
-export type Look =
-  | { demand: Demand; pods: ReadonlyMap<string, KnownPod>; problem: null }
-  | { demand: null; pods: ReadonlyMap<string, KnownPod>; problem: string };
+/** What Postgres says of one surface. `notes` is what its pods want their operator to know although they work. */
+export type Look = { pods: ReadonlyMap<string, KnownPod>; notes: readonly string[] } & (
+  { demand: Demand; problem: null } | { demand: null; problem: string }
+);
 
 const LOOK_TIMEOUT_MS = 5_000;
 /** Lanes that are due at about the same time share one count of what waits. */
@@ -19,26 +19,31 @@ export function createLooker(deps: {
   clock: Clock;
   soonSeconds: number;
 }): (surface: Surface) => Promise<Look> {
-  let shared: { atMs: number; demand: Promise<ReadonlyMap<Surface, Demand>> } | null = null;
+  const readAll = () => Promise.all([readDemand(deps.sql, deps.soonSeconds), readLanes(deps.sql)]);
+  let shared: { atMs: number; all: ReturnType<typeof readAll> } | null = null;
 
-  function readShared(): Promise<ReadonlyMap<Surface, Demand>> {
+  function readShared(): ReturnType<typeof readAll> {
     const nowMs = deps.clock.nowMs();
-    if (shared === null || nowMs - shared.atMs > SHARED_MS) {
-      shared = { atMs: nowMs, demand: readDemand(deps.sql, deps.soonSeconds) };
-    }
-    return shared.demand;
+    if (shared === null || nowMs - shared.atMs > SHARED_MS) shared = { atMs: nowMs, all: readAll() };
+    return shared.all;
   }
 
   return async (surface) => {
     try {
-      const [demand, pods] = await withDeadline(
+      const [[demand, lanes], pods] = await withDeadline(
         Promise.all([readShared(), readPods(deps.sql, surface)]),
         LOOK_TIMEOUT_MS,
         'reading the demand',
       );
-      return { demand: demand.get(surface) ?? NOTHING, pods, problem: null };
+      const notes = lanes.get(surface)?.notes ?? [];
+      return { demand: demand.get(surface) ?? NOTHING, pods, notes, problem: null };
     } catch (error) {
-      return { demand: null, pods: new Map(), problem: error instanceof Error ? error.message : String(error) };
+      return {
+        demand: null,
+        pods: new Map(),
+        notes: [],
+        problem: error instanceof Error ? error.message : String(error),
+      };
     }
   };
 }

@@ -70,7 +70,7 @@ export function buildNetworkPolicy(
 export function listTargets({ lane, proxyUrls }: ResolvedLane): Target[] {
   const { spec } = lane;
   const start = spec.driver === 'model' ? spec.model.endpoint : spec.profile.go.url;
-  const allowed: string[] = [];
+  const allowed = spec.browser.allowHosts.filter((host) => /:\d+$/.test(host)).map((host) => `http://${host}`);
   const targets = [start, ...proxyUrls, ...allowed].flatMap((url) => {
     const target = parseTarget(url);
     return target === undefined ? [] : [target];

@@ -15,9 +15,10 @@ import type { CaptureLaneObject } from '../resources/index.ts';
 import type { LaneChildren } from './ensure.ts';
 import { observeLane, type Observed } from './facts.ts';
 import type { Look } from './look.ts';
+import type { LaneMemory } from './memory.ts';
 import { describePods, followRollout } from './pods.ts';
 import { resolveLane, type Lookups } from './resolve.ts';
-import { scaleLane, type Scaled, type ScalerDeps } from './scaler.ts';
+import { scaleLane, type ScalerDeps } from './scaler.ts';
 import { chooseSpeaker } from './speaker.ts';
 import type { LaneReport } from './report.ts';
 
@@ -36,13 +37,6 @@ export type LaneReconcilerDeps = ScalerDeps & {
   report: LaneReport;
   clock: Clock;
   log: Logger;
-};
-
-/** What the passes of one lane hand on to each other. None of it must survive: a new leader starts without. */
-export type LaneMemory = {
-  scaling: ScalingMemory;
-  /** The last look, what was done about it, and the spec that it was done for. */
-  last: { look: Look; scaled: Scaled; atMs: number; generation: number } | null;
 };
 
 const PUBLISH_TIMEOUT_MS = 5_000;

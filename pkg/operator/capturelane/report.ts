@@ -105,8 +105,9 @@ function noteChanges(events: EventRecorder, resource: CaptureLaneObject, verdict
     if (verdict.type === 'ScalingActive' || verdict.type === 'Progressing') continue;
     const before = conditionOf(resource.status?.conditions, verdict.type);
     if (before?.status === verdict.status && before.reason === verdict.reason) continue;
-    if (verdict.type === 'Degraded' && verdict.status === 'False' && before === undefined) continue;
-    const bad = verdict.type === 'Degraded' ? verdict.status === 'True' : verdict.status !== 'True';
+    const badWhenTrue = verdict.type !== 'Ready';
+    if (badWhenTrue && verdict.status === 'False' && before === undefined) continue;
+    const bad = verdict.status !== (badWhenTrue ? 'False' : 'True');
     events.record({
       regarding: resource,
       type: bad && verdict.reason !== 'Suspended' ? 'Warning' : 'Normal',

@@ -37,7 +37,7 @@ export function resolveLane(resource: CaptureLaneObject, lookups: Lookups): Reso
   if ('reason' in spec) return spec;
   const lane = judge(resource, spec);
   if ('reason' in lane) return lane;
-  const references = referencesOf(lane);
+  const references = referencesOf(lane, resource.spec.httpSecretRef);
   const values = new Map<string, string>();
   for (const ref of [...references.variables.map(({ from }) => from), ...references.files]) {
     const value = entryOf(lookups.secret({ namespace: keyOf(resource).namespace, name: ref.name }), ref.key);
@@ -112,14 +112,25 @@ function withKeyVariable(spec: object): object {
   return { ...spec, model: { ...model, apiKeyEnv: DEFAULT_KEY_VARIABLE } };
 }
 
-function referencesOf({ spec }: CaptureLane): {
-  files: EntryRef[];
-  variables: { variable: string; from: EntryRef }[];
-} {
+type References = { files: EntryRef[]; variables: { variable: string; from: EntryRef }[] };
+
+function referencesOf({ spec }: CaptureLane, httpSecretRef: EntryRef | undefined): References {
   const files = spec.egress.map(({ proxySecretRef }) => proxySecretRef);
+  const variables = spec.pod.secretEnv.map(({ variable, secretRef }) => ({ variable, from: secretRef }));
   const variable = spec.driver === 'model' ? spec.model.apiKeyEnv : undefined;
-  const from = spec.modelSecretRef;
-  return { files, variables: variable === undefined || from === undefined ? [] : [{ variable, from }] };
+  if (variable !== undefined && spec.modelSecretRef !== undefined) {
+    variables.push({ variable, from: spec.modelSecretRef });
+  }
+  const sent = spec.driver === 'model' ? undefined : variableSent(spec.profile.go);
+  if (sent !== undefined && httpSecretRef !== undefined) variables.push({ variable: sent, from: httpSecretRef });
+  return { files, variables };
+}
+
+/** The variable that the profile of a JSON API sends (`go.secret.env`). */
+function variableSent(go: object): string | undefined {
+  const secret = 'secret' in go ? go.secret : undefined;
+  if (typeof secret !== 'object' || secret === null || !('env' in secret)) return undefined;
+  return typeof secret.env === 'string' ? secret.env : undefined;
 }
 
 function entryOf(secret: Secret | undefined, key: string): string | undefined {

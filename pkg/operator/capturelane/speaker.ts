@@ -15,6 +15,6 @@ function byClaim(a: CaptureLaneObject, b: CaptureLaneObject): number {
 
 /** Text that sorts as the claims do; creation times are RFC 3339 in UTC, which sort as text. */
 function rank({ spec, metadata }: CaptureLaneObject): string {
-  const suspended = spec.suspend === true ? '1' : '0';
+  const suspended = spec.suspend ? '1' : '0';
   return [suspended, metadata.creationTimestamp, metadata.namespace ?? '', metadata.name].join('\n');
 }

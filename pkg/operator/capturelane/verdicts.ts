@@ -23,11 +23,13 @@ export type LaneFacts = {
   scaling: ScalingReason | null;
   /** Why Postgres could not be asked; null when it could. */
   databaseProblem: string | null;
+  /** What the pods want their operator to know although they work. */
+  notes: readonly string[];
 };
 
 /** The conditions of a lane, each with what to do next. */
 export function judgeLane(facts: LaneFacts): Verdict[] {
-  return [judgeReady(facts), judgeProgress(facts), judgeHealth(facts), judgeScaling(facts)];
+  return [judgeReady(facts), judgeProgress(facts), judgeHealth(facts), judgeScaling(facts), judgeNotes(facts)];
 }
 
 function judgeReady(facts: LaneFacts): Verdict {
@@ -139,4 +141,10 @@ function judgeScaling({ scaling }: LaneFacts): Verdict {
   }
   const status = INACTIVE.has(scaling) ? 'False' : 'True';
   return { type: 'ScalingActive', status, reason: scaling, message: SCALING_WORDS[scaling] };
+}
+
+function judgeNotes({ notes }: LaneFacts): Verdict {
+  const type = 'Attention';
+  if (notes.length > 0) return { type, status: 'True', reason: 'PodsReport', message: notes.join(' ') };
+  return { type, status: 'False', reason: 'NothingReported', message: 'The pods work as they should.' };
 }

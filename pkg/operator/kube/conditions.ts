@@ -16,7 +16,7 @@ export type Condition = {
 export type Verdict = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
 // metav1.Condition allows 32768; a person reads a tenth of that.
-const MESSAGE_LENGTH = 3_000;
+const MESSAGE_BYTES = 3_000;
 
 /**
  * The conditions with each verdict in its place. `lastTransitionTime` moves only where the status changes, so that a
@@ -35,7 +35,7 @@ export function setConditions(
       type: verdict.type,
       status: verdict.status,
       reason: verdict.reason,
-      message: shorten(verdict.message, MESSAGE_LENGTH),
+      message: shorten(verdict.message, MESSAGE_BYTES),
       lastTransitionTime: sameStatus ? before.lastTransitionTime : secondsTime(at.nowMs),
       observedGeneration: at.generation,
     });

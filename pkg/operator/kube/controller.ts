@@ -4,9 +4,9 @@ import { Registry } from 'prom-client';
 import type { Change } from './cache.ts';
 import type { Informer } from './informer.ts';
 import { formatKey, keyOf, type Key, type Kind, type KubeObject } from './object.ts';
-import { createPass } from './pass.ts';
+import { LINGER_MS, createPass } from './pass.ts';
 import { createWorkQueue, type WorkQueueOptions } from './queue.ts';
-import type { Random, Timers } from './time.ts';
+import { endsWithin, systemTimers, type Random, type Timers } from './time.ts';
 
 /** `{}` waits for the next change. A time makes the key come again, changed or not. */
 export type Result = { readonly requeueAfterMs?: number };
@@ -113,7 +113,10 @@ function sourceOf<O extends KubeObject>(
     synced: (signal) => informer.synced(signal),
     subscribe: (enqueue) =>
       informer.subscribe((change) => {
-        if (matters(change)) for (const key of [...mapSafely(change.before), ...mapSafely(change.after)]) enqueue(key);
+        if (!matters(change)) return;
+        // Once each: a worker that waits takes the first at once, and the second would be another pass.
+        const keys = [...mapSafely(change.before), ...mapSafely(change.after)];
+        for (const key of new Map(keys.map((one) => [formatKey(one), one])).values()) enqueue(key);
       }),
     replay: (enqueue) => {
       for (const object of informer.list()) for (const key of mapSafely(object)) enqueue(key);
@@ -148,13 +151,20 @@ function startController<T extends KubeObject>(
   triggers: readonly Trigger[],
   log: Logger,
 ): Controller {
-  const { name, concurrency = CONCURRENCY, backOff, registry = new Registry(), random, timers } = options;
+  const {
+    name,
+    concurrency = CONCURRENCY,
+    backOff,
+    registry = new Registry(),
+    random,
+    timers = systemTimers,
+  } = options;
   const queue = createWorkQueue({
     name,
     registry,
     ...(backOff && { backOff }),
     ...(random && { random }),
-    ...(timers && { timers }),
+    timers,
   });
   const pass = createPass(options, queue, log, registry);
   const stopping = new AbortController();
@@ -193,9 +203,12 @@ function startController<T extends KubeObject>(
       stopping.abort();
       for (const end of silence) end();
       const drained = queue.drain();
-      const cut = setTimeout(() => cutting.abort(new Error('the controller stops')), graceMs);
-      await Promise.all([drained, ended]);
-      clearTimeout(cut);
+      if (!(await endsWithin(drained, graceMs, timers))) {
+        cutting.abort(new Error('the controller stops'));
+        if (!(await endsWithin(drained, LINGER_MS, timers)))
+          log.error('Stopped, though a reconcile ignores its signal');
+      }
+      await ended;
       log.info('Stopped');
     },
   };

@@ -16,7 +16,7 @@ export type EventNote = {
   reason: string;
   /** PascalCase, what was done or tried: `Scale`. */
   action: string;
-  /** For people; cut at 1024 characters. */
+  /** For people; cut at 1024 bytes. */
   note: string;
 };
 
@@ -50,7 +50,7 @@ const BURST = 25;
 const REFILL_MS = 20_000;
 /** Beyond it the API server is away, and what people need to know is older than what they could read. */
 const MOST_PENDING = 500;
-const NOTE_LENGTH = 1_024;
+const NOTE_BYTES = 1_024;
 
 /** A recorder that writes one event after the other. */
 export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
@@ -162,7 +162,7 @@ function eventOf(note: EventNote, options: EventRecorderOptions, nowMs: number):
     type: note.type,
     reason: note.reason,
     action: note.action,
-    note: shorten(note.note, NOTE_LENGTH),
+    note: shorten(note.note, NOTE_BYTES),
     regarding: { apiVersion, kind, name, uid, resourceVersion, ...(metadata.namespace !== undefined && { namespace }) },
     reportingController: options.reportingController,
     reportingInstance: options.reportingInstance.slice(0, 128),

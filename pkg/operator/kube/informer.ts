@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { Registry } from 'prom-client';
 import { Cache, type Change, type Indexers } from './cache.ts';
-import { isFailure } from './errors.ts';
+import { KubeError, isFailure } from './errors.ts';
 import { informerMetrics } from './metrics.ts';
 import { keyOf, type Key, type KubeObject } from './object.ts';
 import type { ResourceClient, Scope, WatchEvent } from './resources.ts';
@@ -30,7 +30,7 @@ export type InformerTiming = {
   /** Wait before the next attempt: from `backOffMinMs`, doubling to `backOffMaxMs`, each with jitter. */
   backOffMinMs: number;
   backOffMaxMs: number;
-  /** A watch that lived so long was healthy: the back-off starts over. */
+  /** A watch that lived so long, or brought anything, was healthy: the back-off starts over. */
   healthyMs: number;
   /** The deadline of one page of a list. */
   listTimeoutMs: number;
@@ -145,10 +145,13 @@ export function createInformer<T extends KubeObject, Index extends string = neve
         if (isStopping()) return;
         const isExpired = isFailure(error, 'expired');
         if (isExpired) position = undefined;
-        metrics.watchEnded(isFailure(error) ? error.failure : 'other');
+        metrics.watchEnded(error instanceof KubeError ? error.failure : 'other');
         log.warn({ err: error, kind: plural, relist: isExpired }, 'Watch was cut');
       }
-      failures = timers.nowMs() - startedMs >= timing.healthyMs ? 0 : failures + 1;
+      // A watch that told us something worked: after it only the shortest wait is due, however soon it was cut.
+      const hasHeard = heardMs > Math.max(startedMs, position?.listedMs ?? 0);
+      const isHealthy = hasHeard || timers.nowMs() - startedMs >= timing.healthyMs;
+      failures = isHealthy ? 0 : failures + 1;
       const delayMs = Math.min(timing.backOffMinMs * 2 ** Math.max(failures - 1, 0), timing.backOffMaxMs);
       await wait(jitter(delayMs, 0.5, random), stopping.signal, timers);
     }

@@ -5,11 +5,11 @@ import { judgeError } from './errors.ts';
 import { controllerMetrics, type Outcome } from './metrics.ts';
 import { parseKey, type KubeObject } from './object.ts';
 import type { WorkQueue } from './queue.ts';
-import { aborted, childSignal, jitter, systemTimers, wait } from './time.ts';
+import { aborted, childSignal, endsWithin, jitter, systemTimers } from './time.ts';
 
 const TIMEOUT_MS = 30_000;
-/** How long a worker waits for a reconciler that was told to stop. */
-const LINGER_MS = 5_000;
+/** How long a reconciler that was told to stop is waited for. */
+export const LINGER_MS = 5_000;
 /** A requeue after nothing, often the result of a subtraction, would spin. */
 const SHORTEST_REQUEUE_MS = 100;
 const RESYNC_JITTER = 0.1;
@@ -74,14 +74,9 @@ export function createPass<T extends KubeObject>(
       metrics.busy((busy -= 1));
       queue.done(text);
     });
-    const isPassed = await Promise.race([passed.then(() => true), lingered(signal)]);
+    await Promise.race([passed, aborted(signal)]);
     // The worker goes on. The key stays taken, so that no second pass runs beside the first.
-    if (!isPassed) log.error({ key: text, timeoutMs }, 'Reconcile ignores its signal, and its key is stuck');
+    if (!(await endsWithin(passed, LINGER_MS, timers)))
+      log.error({ key: text, timeoutMs }, 'Reconcile ignores its signal, and its key is stuck');
   };
-
-  async function lingered(signal: AbortSignal): Promise<false> {
-    await aborted(signal);
-    await wait(LINGER_MS, new AbortController().signal, timers);
-    return false;
-  }
 }

@@ -90,7 +90,7 @@ export function resourceClient<T extends KubeObject>(connection: Connection, kin
     const { fieldManager, force = true, ...limits } = options;
     const path = pathOf(kind, keyOf(object), subresource);
     const query = { fieldManager, force: String(force) };
-    return write(object, { method: 'PATCH', path, query, contentType: 'application/apply-patch+yaml', ...limits });
+    return write(object, { method: 'PATCH', path, query, contentType: CONTENT_TYPES.apply, ...limits });
   };
 
   const client: ResourceClient<T> = {
@@ -118,16 +118,11 @@ export function resourceClient<T extends KubeObject>(connection: Connection, kin
     apply: (object, options) => apply(object, options, ''),
     applyStatus: (object, options) => apply(object, options, 'status'),
     scale: async (key, replicas, { fieldManager, ...limits }) => {
-      const path = pathOf(kind, key, 'scale');
-      const contentType = CONTENT_TYPES.merge;
-      await connection.call({
-        method: 'PATCH',
-        path,
-        query: { fieldManager },
-        contentType,
-        body: { spec: { replicas } },
-        ...limits,
-      });
+      // Applied, not patched: only so does the server note whose the replicas are.
+      const query = { fieldManager, force: 'true' };
+      const body = { apiVersion: 'autoscaling/v1', kind: 'Scale', metadata: key, spec: { replicas } };
+      const contentType = CONTENT_TYPES.apply;
+      await connection.call({ method: 'PATCH', path: pathOf(kind, key, 'scale'), query, contentType, body, ...limits });
     },
     patch: async (key, { type, body }, options) => {
       const { fieldManager, subresource, ...limits } = options ?? {};
@@ -152,4 +147,8 @@ export function resourceClient<T extends KubeObject>(connection: Connection, kin
   return client;
 }
 
-const CONTENT_TYPES = { merge: 'application/merge-patch+json', json: 'application/json-patch+json' } as const;
+const CONTENT_TYPES = {
+  apply: 'application/apply-patch+yaml',
+  merge: 'application/merge-patch+json',
+  json: 'application/json-patch+json',
+} as const;

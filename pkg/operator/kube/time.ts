@@ -43,6 +43,15 @@ export function wait(delayMs: number, signal: AbortSignal, timers: Timers): Prom
   });
 }
 
+/** True when `work`, which must not reject, ends within the time. */
+export async function endsWithin(work: Promise<unknown>, timeoutMs: number, timers: Timers): Promise<boolean> {
+  const over = new AbortController();
+  const late = wait(timeoutMs, over.signal, timers).then(() => false);
+  const inTime = await Promise.race([work.then(() => true), late]);
+  over.abort();
+  return inTime;
+}
+
 /** Resolves when `signal` is aborted. */
 export function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {

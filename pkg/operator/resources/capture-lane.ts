@@ -15,6 +15,8 @@ type CaptureLaneSpec = {
   readonly timeouts: LaneSpec['timeouts'];
   readonly profileRef?: EntryRef;
   readonly modelSecretRef?: EntryRef;
+  readonly httpSecretRef?: EntryRef;
+  readonly pod?: { readonly secretEnv?: readonly { readonly secretRef: EntryRef }[] };
   readonly egress?: readonly { readonly proxySecretRef: EntryRef }[];
   readonly [field: string]: unknown;
 };

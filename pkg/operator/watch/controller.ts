@@ -63,7 +63,7 @@ export function createWatchController(deps: WatchControllerDeps): OperatorContro
     watches: resources,
     secret: (key) => secrets.get(key),
     applier: createApplier(FIELD_MANAGER),
-    rememberKey: signals.rememberKey,
+    rememberKey: (resource, keyId) => signals.rememberKey(resource, keyId),
   });
   return {
     informers: [informer],
@@ -78,7 +78,7 @@ export function createWatchController(deps: WatchControllerDeps): OperatorContro
         registry,
       })
         .watches(secrets, (secret) => informer.byIndex('secret', formatKey(keyOf(secret))).map(keyOf))
-        .triggeredBy(signals.trigger)
+        .triggeredBy((enqueue) => signals.trigger(enqueue))
         .start(),
   };
 }

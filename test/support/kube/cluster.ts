@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe } from '@jest/globals';
+import { KubeConfig } from '@kubernetes/client-node';
 import pino from 'pino';
 import {
   connect,
@@ -15,6 +16,7 @@ import {
 } from '../../../pkg/operator/kube/index.ts';
 import { readVariable } from '../environment.ts';
 import { until } from '../poll.ts';
+import type { KubeServer } from './server.ts';
 
 /** Like `describe`, but skipped where there is no API server to test against; the set-up has said why. */
 export const describeOnKube = process.env['TEST_KUBE_PROGRAMS'] === undefined ? describe.skip : describe;
@@ -25,6 +27,13 @@ export const testLog = pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' }
 /** As the administrator of the API server that all tests share. Close it. */
 export function connectToKube(): Connection {
   return connect({ kubeConfig: loadKubeConfig(readVariable('TEST_KUBECONFIG')), userAgent: 'test' });
+}
+
+/** As the administrator of a server, through a proxy before it. */
+export function connectVia(server: KubeServer, port: number): Connection {
+  const kubeConfig = new KubeConfig();
+  kubeConfig.loadFromString(server.kubeConfigVia(port));
+  return connect({ kubeConfig, userAgent: 'test' });
 }
 
 /** A namespace of one test. It is left behind: nothing in it runs. */
