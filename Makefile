@@ -7,7 +7,6 @@ JEST := $(NODE) --experimental-vm-modules --disable-warning=ExperimentalWarning 
 INSTALLED := node_modules/.installed
 
 .DEFAULT_GOAL := help
-
 .PHONY: help install run test check bench fuzz clean chart-files images e2e kind-up kind-down kind-load release restart port-forward
 
 help: ## This list
