@@ -1,6 +1,6 @@
 // Arrows point one way: contract <- domain packages <- http, mcp, dashboard, operator <- cmd.
 const domain = 'accounts|credits|searches|capture|lanes|watches|webhooks';
-const infrastructure = 'postgres|queue|artifacts|telemetry|runtime|config';
+const infrastructure = 'postgres|queue|artifacts|telemetry|runtime|config|network';
 const edges = 'http|mcp|dashboard|operator';
 
 module.exports = {

@@ -8,7 +8,7 @@ import { runProcess, startLoop, systemClock, type Loop } from '../../pkg/runtime
 import { announceDue, expireDue, forgetKeys, rescueLost } from '../../pkg/searches/index.ts';
 import { createLog, createRegistry, serveProbes } from '../../pkg/telemetry/index.ts';
 import { dispatchDue } from '../../pkg/watches/index.ts';
-import { createDeliveryWorker, createWebhookGuard } from '../../pkg/webhooks/index.ts';
+import { createDeliveryWorker, createWebhookGuard, forgetDeliveries } from '../../pkg/webhooks/index.ts';
 
 const settings = loadSettings(process.env, [
   'databaseUrl',
@@ -21,6 +21,7 @@ const settings = loadSettings(process.env, [
   'logLevel',
   'secretsKeyring',
   'webhookExtraDestinations',
+  'webhookRetentionDays',
   'watchSpreadSeconds',
   'announceAgainSeconds',
 ]);
@@ -81,6 +82,8 @@ await runProcess({ log, releaseTimeoutMs: 20_000 }, async (scope) => {
     return dispatched > 0 ? 'more' : 'idle';
   });
   repeat('delivering', 500, () => deliveries.deliverDue());
+  const retention = { days: settings.webhookRetentionDays };
+  repeat('forgetting deliveries', 60_000, () => untilNone(forgetDeliveries(db, retention)));
   repeat('forgetting keys', 600_000, () => untilNone(forgetKeys(db)));
 
   const probes = await serveProbes({

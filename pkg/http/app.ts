@@ -11,6 +11,7 @@ import { resolveOwner } from './owner.ts';
 import { accountRoutes } from './routes/account.ts';
 import { artifactRoutes } from './routes/artifacts.ts';
 import { batchRoutes } from './routes/batch.ts';
+import { deliveryRoutes } from './routes/deliveries.ts';
 import { docsRoutes } from './routes/docs.ts';
 import { healthRoutes } from './routes/health.ts';
 import { jobRoutes } from './routes/jobs.ts';
@@ -39,6 +40,7 @@ export function createApp(deps: ApiDeps): Express {
     ...artifactRoutes(deps),
     ...watchRoutes(deps),
     ...accountRoutes(deps),
+    ...deliveryRoutes(deps),
     ...surfaceRoutes(deps),
     ...regionRoutes(),
     ...healthRoutes(deps),

@@ -114,7 +114,8 @@ function openPool(options: DatabaseOptions, onConnect: string[]): Knex {
     pool: {
       min: 0,
       max: options.poolSize,
-      acquireTimeoutMillis: 5_000,
+      // A burst waits its turn: a thousand submits at once are through in seconds, and none need fail.
+      acquireTimeoutMillis: 15_000,
       idleTimeoutMillis: 30_000,
       propagateCreateError: true,
       afterCreate: (connection: pg.Client, done: (error: Error | undefined, connection: pg.Client) => void) => {

@@ -42,7 +42,7 @@ export function createAnnouncer(options: { url: string; log: Logger }): Announce
             data,
             // The same waiting capture announced twice is one job: less noise. Nothing relies on it, as a lane claims in
             // Postgres. Retries live there too.
-            opts: { jobId: `${data.captureId}#${data.fence}`, attempts: 1, removeOnComplete: true, removeOnFail: true },
+            opts: { jobId: nameJob(data), attempts: 1, removeOnComplete: true, removeOnFail: true },
           })),
         ),
       ),
@@ -79,12 +79,23 @@ export function createAnnouncer(options: { url: string; log: Logger }): Announce
   };
 }
 
+/** BullMQ refuses a name with colons, which stand in the region key of a city; a slash stands in no capture id. */
+function nameJob({ captureId, fence }: Announcement): string {
+  return `${captureId.replaceAll(':', '/')}#${fence}`;
+}
+
 /** A colon would split the key names that BullMQ makes of it. */
 function queueName(surface: string): string {
   return `captures-${surface}`;
 }
 
-export type Subscription = { close(): Promise<void> };
+export type Subscription = {
+  /** Takes nothing more; resolves when what is under way has ended, and nothing can begin. */
+  pause(): Promise<void>;
+  /** Takes again, after `pause` has resolved. */
+  resume(): Promise<void>;
+  close(): Promise<void>;
+};
 
 /**
  * Takes announcements of one surface, `concurrency` at a time. `take` may be called twice for one announcement, and for
@@ -111,6 +122,8 @@ export function subscribe(
   worker.on('error', (error) => options.log.warn({ err: error, surface: options.surface }, 'Worker error'));
   worker.on('failed', (_job, error) => options.log.error({ err: error, surface: options.surface }, 'Taking failed'));
   return {
+    pause: () => worker.pause(),
+    resume: () => worker.resume(),
     // Waits for what is under way: the caller aborts it first when it must end soon.
     close: async () => {
       await worker.close();

@@ -8,7 +8,7 @@ import {
   type Ceilings,
   type Reservation,
 } from '../credits/index.ts';
-import { query, type Database, type Reader } from '../postgres/index.ts';
+import { query, type Database, type Reader, type Sql } from '../postgres/index.ts';
 import type { Announcement } from '../queue/index.ts';
 import type { Clock } from '../runtime/index.ts';
 import { planSearch, type SearchPlan } from './plan.ts';
@@ -54,13 +54,14 @@ const ANNOUNCE_AFTER_SECONDS = 10;
  * Accepts all searches of one submit in one transaction: idempotency keys, parents, children, credit hold and queue
  * room. Either everything that can be accepted is, or nothing is and a `ServiceError` tells why
  * (`INSUFFICIENT_CREDITS`, `QUEUE_CAPACITY_EXCEEDED`, `CONCURRENCY_LIMIT_EXCEEDED`, `SUBMISSION_FAILED`).
- * The number of statements does not depend on the number of searches. Verdicts keep the order of `searches`.
+ * The number of statements does not depend on the number of searches. Verdicts keep the order of `searches`; `load` is
+ * how the account stands then.
  */
 export async function acceptSearches(
   deps: AcceptDeps,
   acceptor: Acceptor,
   searches: readonly NewSearch[],
-): Promise<{ verdicts: Verdict[]; load: AccountLoad | null }> {
+): Promise<{ verdicts: Verdict[]; load: AccountLoad }> {
   const drafts = draftSearches(deps, acceptor, searches);
   // Without keys there is but one statement that writes, and no need of a transaction around it: the account's row,
   // where all submits of an account meet, is not locked while packets travel.
@@ -111,11 +112,13 @@ async function acceptDrafts(
   acceptor: Acceptor,
   drafts: readonly Draft[],
   announceAfterSeconds: number,
-): Promise<{ verdicts: Verdict[]; load: AccountLoad | null }> {
+): Promise<{ verdicts: Verdict[]; load: AccountLoad }> {
   const claims = await claimKeys(sql, acceptor.accountId, drafts);
   const fresh = drafts.filter((draft) => claims.owner(draft) === draft.jobId);
   const load =
-    fresh.length === 0 ? null : await placeSearches(sql, acceptor, { searches: fresh, announceAfterSeconds });
+    fresh.length === 0
+      ? await readLoad(sql, acceptor.accountId)
+      : await placeSearches(sql, acceptor, { searches: fresh, announceAfterSeconds });
   const replays = await readReplays(
     sql,
     acceptor.accountId,

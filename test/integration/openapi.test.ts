@@ -14,7 +14,7 @@ import {
   type OpenApiDocument,
   type Operation,
 } from '../../pkg/contract/index.ts';
-import { buildDeliveryBody } from '../../pkg/webhooks/index.ts';
+import { buildDelivery } from '../../pkg/webhooks/index.ts';
 import { openKey } from '../support/accounts.ts';
 import { createOpenApiChecks } from '../support/openapi.ts';
 import { callApi, startService, type TestService } from '../support/service.ts';
@@ -89,11 +89,11 @@ describe('the document', () => {
   it('describes a webhook delivery as it is built', () => {
     const example = document.webhooks['captureEnded']?.post?.requestBody?.content['application/json']?.examples;
     const sent = readJson(
-      buildDeliveryBody({
+      buildDelivery({
         eventId: 'evt_01j00000000000000000000000',
         createdAt: '2026-07-01T09:00:00.000Z',
         envelope: ENVELOPE,
-      }),
+      }).body,
     );
     expect(findFaults(schemaOf('Delivery'), sent)).toBe('');
     expect(Object.keys(example?.['completed']?.value ?? {})).toEqual(Object.keys(sent));

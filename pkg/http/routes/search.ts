@@ -78,11 +78,8 @@ async function search(deps: ApiDeps, submit: Submit, alias: Surface | null): Pro
   response.set('Location', `/v1/jobs/${accepted.jobId}`);
   // A replay is answered as it was accepted, also when the original ran synchronously (design, "Idempotency").
   if (accepted.replayed || method === 'async') {
-    if (load === null) await showLoad(deps, response, caller, owner.accountId, 0);
-    else {
-      showConcurrency(response, deps.plans.get(caller.plan).syncInFlight, load);
-      showCredits(response, caller, 0, load);
-    }
+    showConcurrency(response, deps.plans.get(caller.plan).syncInFlight, load);
+    showCredits(response, caller, 0, load);
     answerAccepted(response, owner, accepted);
     return;
   }
