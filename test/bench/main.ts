@@ -1,6 +1,7 @@
 import { startTestServers } from '../support/servers.ts';
 import { benchCapture } from './capture.ts';
 import { benchHistory } from './history.ts';
+import { benchOperator } from './operator.ts';
 import { benchSubmit } from './submit.ts';
 import { printTable } from './table.ts';
 
@@ -13,6 +14,7 @@ try {
   if (only === undefined || only === 'capture') printTable(await benchCapture());
   if (only === undefined || only === 'submit') printTable(await benchSubmit());
   if (only === undefined || only === 'history') printTable(await benchHistory());
+  if (only === undefined || only === 'operator') printTable(await benchOperator());
 } finally {
   await servers.stop();
 }
