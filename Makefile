@@ -7,7 +7,7 @@ JEST := $(NODE) --experimental-vm-modules --disable-warning=ExperimentalWarning 
 INSTALLED := node_modules/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test check bench soak clean
+.PHONY: help install run test check bench fuzz soak clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -43,6 +43,10 @@ bench: $(INSTALLED) ## Measure how many searches a second go through
 
 soak: $(INSTALLED) ## Ten minutes of the operator's control loop on a network that breaks at random
 	@$(NODE) --expose-gc test/operator/severing/soak.ts $(MINUTES)
+
+fuzz: $(INSTALLED) ## Throw made-up requests at the running API, from its own OpenAPI document (schemathesis)
+	@$(NODE) test/support/provision.ts
+	@$(NODE) test/fuzz/main.ts $(ARGS)
 
 clean: ## Delete what make run and make test have left: data, logs, keys
 	rm -rf .local coverage

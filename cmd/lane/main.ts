@@ -1,6 +1,6 @@
 import { openArtifactStore } from '../../pkg/artifacts/index.ts';
 import { loadSettings, redact } from '../../pkg/config/index.ts';
-import { createDrivers, createRunner, loadLanes, publishLanes, reportLane } from '../../pkg/lanes/index.ts';
+import { createDrivers, createRunner, loadLanes, noteLane, publishLanes, reportLane } from '../../pkg/lanes/index.ts';
 import { checkSchema, listen, openDatabase } from '../../pkg/postgres/index.ts';
 import { subscribe } from '../../pkg/queue/index.ts';
 import { runProcess, systemClock } from '../../pkg/runtime/index.ts';
@@ -24,6 +24,7 @@ const settings = loadSettings(process.env, [
   'lanesDir',
   'logLevel',
   'browserExecutable',
+  'secretsDir',
   'leaseSeconds',
   'retryBackoffSeconds',
 ]);
@@ -54,6 +55,8 @@ await runProcess({ log, releaseTimeoutMs: 30_000 }, async (scope) => {
     lanes,
     browserExecutable: settings.browserExecutable,
     env: process.env,
+    secretsDir: settings.secretsDir,
+    onEgressRefused: (surface) => metrics.egressRefused.inc({ surface }),
     clock,
     log,
   });
@@ -70,6 +73,8 @@ await runProcess({ log, releaseTimeoutMs: 30_000 }, async (scope) => {
     throw error;
   }
 
+  for (const lane of lanes) await noteLane(db.system, lane.spec.surface, drivers.notesOf(lane));
+
   const working = lanes.map((lane) => {
     const { surface, timeouts, browser } = lane.spec;
     const runner = createRunner(
@@ -84,7 +89,9 @@ await runProcess({ log, releaseTimeoutMs: 30_000 }, async (scope) => {
     );
     const subscription = subscribe(
       { url: settings.redisUrl, surface, concurrency: browser.concurrency, log },
-      (announcement) => runner.take(announcement),
+      async (announcement) => {
+        await drivers.whenFree(lane, () => runner.take(announcement), scope.signal);
+      },
     );
     return { runner, subscription };
   });

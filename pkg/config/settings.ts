@@ -76,6 +76,11 @@ const SETTINGS = {
     help: 'Folder with the CaptureLane documents',
     schema: text.default('config/lanes'),
   },
+  secretsDir: {
+    variable: 'SECRETS_DIR',
+    help: 'Folder with a file <name>/<key> for each secret that a lane names',
+    schema: text.default('.local/secrets'),
+  },
   plansDir: { variable: 'PLANS_DIR', help: 'Folder with the plans', schema: text.default('config/plans') },
   pricesFile: {
     variable: 'PRICES_FILE',
@@ -104,6 +109,11 @@ const SETTINGS = {
     help: 'host:port[,…] that webhooks may reach although not public',
     schema: text.default(''),
   },
+  webhookRetentionDays: {
+    variable: 'WEBHOOK_RETENTION_DAYS',
+    help: 'How long a webhook delivery is kept after it has ended; one that waits longer is given up',
+    schema: wholeNumber(3, 3650).default(30),
+  },
   browserExecutable: {
     variable: 'BROWSER_EXECUTABLE',
     help: 'Path of Chromium; found on PATH when not set',
@@ -123,6 +133,11 @@ const SETTINGS = {
     variable: 'RETRY_BACKOFF_SECONDS',
     help: 'Pause before the second attempt; doubles for the third',
     schema: wholeNumber(0, 600).default(2),
+  },
+  watchSpreadSeconds: {
+    variable: 'WATCH_SPREAD_SECONDS',
+    help: 'Watches with the same tick are dispatched spread over so long; 0: at once',
+    schema: wholeNumber(0, 3600).default(0),
   },
   announceAgainSeconds: {
     variable: 'ANNOUNCE_AGAIN_SECONDS',

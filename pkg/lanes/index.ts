@@ -1,9 +1,10 @@
 export { createDrivers, type Drivers, type DriversDeps } from './drivers.ts';
 export { parseLane, type CaptureLane, type LaneSpec } from './lane.ts';
-export { loadLanes, type LoadOptions } from './load.ts';
+export { loadLaneFile, loadLanes, type LoadOptions } from './load.ts';
 export {
   createLaneBook,
   listSurfaces,
+  noteLane,
   publishLanes,
   readLanes,
   reportLane,
@@ -11,3 +12,4 @@ export {
   type LaneState,
 } from './registry.ts';
 export { createRunner, type Runner, type RunnerDeps, type RunnerOptions } from './runner.ts';
+export { tryLane, type Trial, type TriedSelector, type TriedStep } from './trial.ts';

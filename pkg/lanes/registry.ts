@@ -9,6 +9,8 @@ export type LaneState = {
   live: boolean;
   /** Why captures would fail right now; null while the lane can work. */
   unavailableReason: string | null;
+  /** What its operator should know although it works. */
+  notes: string[];
   queueSeconds: number;
 };
 
@@ -47,6 +49,18 @@ export async function reportLane(sql: Sql, surface: Surface, unavailableReason: 
   );
 }
 
+/** Says what the operator of a lane should know although it works; replaces what was said before. */
+export async function noteLane(sql: Sql, surface: Surface, notes: readonly string[]): Promise<void> {
+  await query(
+    sql,
+    'UPDATE lanes SET notes = ARRAY(SELECT jsonb_array_elements_text(CAST(:notes AS jsonb))) WHERE surface = :surface',
+    {
+      surface,
+      notes: JSON.stringify(notes),
+    },
+  );
+}
+
 export type LaneBook = {
   /** The lanes by surface, read from the database at most every `maxAgeMs`. */
   read(): Promise<ReadonlyMap<Surface, LaneState>>;
@@ -54,13 +68,16 @@ export type LaneBook = {
 
 /** Remembers the lanes for a moment: every search asks for them, and they seldom change. */
 export function createLaneBook(sql: Sql, clock: { nowMs(): number }, maxAgeMs: number): LaneBook {
-  let known: { lanes: ReadonlyMap<Surface, LaneState>; atMs: number } | null = null;
+  let known: { lanes: Promise<ReadonlyMap<Surface, LaneState>>; atMs: number } | null = null;
   return {
-    read: async () => {
+    read: () => {
       if (known !== null && clock.nowMs() - known.atMs < maxAgeMs) return known.lanes;
-      const lanes = await readLanes(sql);
-      known = { lanes, atMs: clock.nowMs() };
-      return lanes;
+      const reading = { lanes: readLanes(sql), atMs: clock.nowMs() };
+      known = reading;
+      reading.lanes.catch(() => {
+        if (known === reading) known = null;
+      });
+      return reading.lanes;
     },
   };
 }
@@ -69,7 +86,7 @@ export function createLaneBook(sql: Sql, clock: { nowMs(): number }, maxAgeMs: n
 export async function readLanes(sql: Sql): Promise<ReadonlyMap<Surface, LaneState>> {
   const rows = await query<LaneState>(
     sql,
-    `SELECT surface, name, live, unavailable_reason AS "unavailableReason", queue_seconds AS "queueSeconds" FROM lanes`,
+    `SELECT surface, name, live, unavailable_reason AS "unavailableReason", notes, queue_seconds AS "queueSeconds" FROM lanes`,
   );
   return new Map(rows.map((row) => [row.surface, row]));
 }
