@@ -46,7 +46,14 @@ describe('a CaptureLane document', () => {
       },
       timeouts: { captureSeconds: 120, queueSeconds: 900 },
       egress: [],
-      pod: { labels: {}, annotations: {}, resources: { requests: {}, limits: {} }, nodeSelector: {}, tolerations: [] },
+      pod: {
+        labels: {},
+        annotations: {},
+        resources: { requests: {}, limits: {} },
+        nodeSelector: {},
+        tolerations: [],
+        secretEnv: [],
+      },
     });
   });
 

@@ -68,6 +68,18 @@ const pod = only({
   tolerations: yup.array().of(openObject().required()).default([]),
   affinity: openObject().optional(),
   priorityClassName: text().optional(),
+  secretEnv: yup
+    .array()
+    .of(
+      only({
+        variable: yup
+          .string()
+          .matches(ENVIRONMENT_VARIABLE, '${path} must be the name of an environment variable')
+          .required(),
+        secretRef: secretRef().required(),
+      }),
+    )
+    .default([]),
 });
 
 const model = only({
@@ -107,6 +119,8 @@ const document = only({
   spec: only({
     surface: yup.string().oneOf(SURFACES).required(),
     suspend: yup.boolean().default(false),
+    // In a cluster only, where `kubectl scale` and other autoscalers write it.
+    replicas: whole(0, 1000).optional().default(undefined),
     driver: yup.string().oneOf(['browser', 'model', 'http']).required(),
     profile: yup.mixed().optional(),
     model: model.optional().default(undefined),
@@ -127,6 +141,8 @@ type ModelSection = Omit<yup.InferType<typeof model>, 'providerId'> & { provider
 type CommonSpec = {
   surface: Surface;
   suspend: boolean;
+  /** A fixed number of pods, in place of scaling by demand. */
+  replicas?: number;
   scaling: yup.InferType<typeof scaling>;
   browser: yup.InferType<typeof browser>;
   timeouts: yup.InferType<typeof timeouts>;
@@ -170,9 +186,10 @@ export function parseLane(value: unknown, path: string): CaptureLane {
       `${path}: spec.scaling.minReplicas (${minReplicas}) must not be above maxReplicas (${maxReplicas})`,
     );
   }
-  const { driver, profile, model: section, modelSecretRef, httpSecretRef, ...common } = spec;
+  const { driver, profile, model: section, modelSecretRef, httpSecretRef, replicas, ...common } = spec;
   const shared = {
     ...common,
+    ...(replicas === undefined ? {} : { replicas }),
     ...(modelSecretRef === undefined ? {} : { modelSecretRef }),
     ...(httpSecretRef === undefined ? {} : { httpSecretRef }),
   };

@@ -89,7 +89,13 @@ function queueName(surface: string): string {
   return `captures-${surface}`;
 }
 
-export type Subscription = { close(): Promise<void> };
+export type Subscription = {
+  /** Takes nothing more; resolves when what is under way has ended, and nothing can begin. */
+  pause(): Promise<void>;
+  /** Takes again, after `pause` has resolved. */
+  resume(): Promise<void>;
+  close(): Promise<void>;
+};
 
 /**
  * Takes announcements of one surface, `concurrency` at a time. `take` may be called twice for one announcement, and for
@@ -116,6 +122,8 @@ export function subscribe(
   worker.on('error', (error) => options.log.warn({ err: error, surface: options.surface }, 'Worker error'));
   worker.on('failed', (_job, error) => options.log.error({ err: error, surface: options.surface }, 'Taking failed'));
   return {
+    pause: () => worker.pause(),
+    resume: () => worker.resume(),
     // Waits for what is under way: the caller aborts it first when it must end soon.
     close: async () => {
       await worker.close();

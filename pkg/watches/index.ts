@@ -4,3 +4,10 @@ export { createWatch, type WatchDeps } from './create.ts';
 export { dispatchDue, type DispatchDeps } from './dispatch.ts';
 export { listRuns, listWatches, readManagedWatch, readWatch, type RunListQuery, type WatchListQuery } from './read.ts';
 export { updateWatch, type WatchChange } from './update.ts';
+export {
+  cancelManagedWatches,
+  listManagedRuns,
+  pauseManagedWatches,
+  readManagedWatches,
+  type ManagedWatch,
+} from './managed.ts';
