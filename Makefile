@@ -7,7 +7,7 @@ JEST := $(NODE) --experimental-vm-modules --disable-warning=ExperimentalWarning 
 INSTALLED := node_modules/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test check bench clean
+.PHONY: help install run test check bench fuzz clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -40,6 +40,10 @@ check: $(INSTALLED) ## Types, lint, format, dependency rules, dead code, names
 bench: $(INSTALLED) ## Measure how many searches a second go through
 	@$(NODE) test/support/provision.ts
 	@$(NODE) test/bench/main.ts
+
+fuzz: $(INSTALLED) ## Throw made-up requests at the running API, from its own OpenAPI document (schemathesis)
+	@$(NODE) test/support/provision.ts
+	@$(NODE) test/fuzz/main.ts $(ARGS)
 
 clean: ## Delete what make run and make test have left: data, logs, keys
 	rm -rf .local coverage
