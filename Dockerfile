@@ -47,6 +47,7 @@ COPY --from=packages /app/node_modules node_modules
 COPY package.json ./
 COPY config/plans config/plans
 COPY config/prices.yaml config/prices.yaml
+COPY crds crds
 COPY cmd cmd
 COPY pkg pkg
 USER 65532:65532

@@ -5,7 +5,7 @@ const common = { extensionsToTreatAsEsm: ['.ts'], transform, testEnvironment: 'n
 
 export default {
   projects: [
-    { ...common, displayName: 'unit', testMatch: ['<rootDir>/{cmd,pkg}/**/*.test.ts'] },
+    { ...common, displayName: 'unit', testMatch: ['<rootDir>/{cmd,pkg,test/chart}/**/*.test.ts'] },
     {
       ...common,
       displayName: 'integration',
