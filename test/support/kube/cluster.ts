@@ -9,9 +9,9 @@ export { createNamespace, installDefinition, installWidgets, testLog, widgets, t
 /** Like `describe`, but skipped where there is no API server to test against; the set-up has said why. */
 export const describeOnKube = process.env['TEST_KUBE_PROGRAMS'] === undefined ? describe.skip : describe;
 
-/** As the administrator of the API server that all tests share. Close it. */
-export function connectToKube(): Connection {
-  return connect({ kubeConfig: loadKubeConfig(readVariable('TEST_KUBECONFIG')), userAgent: 'test' });
+/** As the administrator of the API server that all tests share, or of another. Close it. */
+export function connectToKube(kubeConfigFile = readVariable('TEST_KUBECONFIG')): Connection {
+  return connect({ kubeConfig: loadKubeConfig(kubeConfigFile), userAgent: 'test' });
 }
 
 /** As the administrator of a server, through a proxy before it. */
