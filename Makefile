@@ -7,7 +7,7 @@ JEST := $(NODE) --experimental-vm-modules --disable-warning=ExperimentalWarning 
 INSTALLED := node_modules/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test check bench clean chart-files images e2e kind-up kind-down kind-load release restart port-forward
+.PHONY: help install run test check bench fuzz clean chart-files images e2e kind-up kind-down kind-load release restart port-forward
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -45,6 +45,10 @@ chart-files: $(INSTALLED) ## Write what is made from something else: copies in t
 bench: $(INSTALLED) ## Measure how many searches a second go through
 	@$(NODE) test/support/provision.ts
 	@$(NODE) test/bench/main.ts
+
+fuzz: $(INSTALLED) ## Throw made-up requests at the running API, from its own OpenAPI document (schemathesis)
+	@$(NODE) test/support/provision.ts
+	@$(NODE) test/fuzz/main.ts $(ARGS)
 
 # How an image is built from this folder: `$(IMAGE_BUILD) NAME . --target T`, and what it is called.
 IMAGE_BUILD ?= docker build -t

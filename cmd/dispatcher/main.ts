@@ -4,11 +4,11 @@ import { loadPrices } from '../../pkg/credits/index.ts';
 import { createLaneBook } from '../../pkg/lanes/index.ts';
 import { checkSchema, openDatabase } from '../../pkg/postgres/index.ts';
 import { createAnnouncer } from '../../pkg/queue/index.ts';
-import { runProcess, startLoop, systemClock } from '../../pkg/runtime/index.ts';
+import { runProcess, startLoop, systemClock, type Loop } from '../../pkg/runtime/index.ts';
 import { announceDue, expireDue, forgetKeys, rescueLost } from '../../pkg/searches/index.ts';
 import { createLog, createRegistry, serveProbes } from '../../pkg/telemetry/index.ts';
 import { dispatchDue } from '../../pkg/watches/index.ts';
-import { createDeliveryWorker, createWebhookGuard } from '../../pkg/webhooks/index.ts';
+import { createDeliveryWorker, createWebhookGuard, forgetDeliveries } from '../../pkg/webhooks/index.ts';
 
 const settings = loadSettings(process.env, [
   'databaseUrl',
@@ -21,6 +21,7 @@ const settings = loadSettings(process.env, [
   'logLevel',
   'secretsKeyring',
   'webhookExtraDestinations',
+  'webhookRetentionDays',
   'watchSpreadSeconds',
   'announceAgainSeconds',
 ]);
@@ -57,23 +58,32 @@ await runProcess({ log, releaseTimeoutMs: 20_000 }, async (scope) => {
   });
   scope.defer('deliveries', () => deliveries.close());
 
-  const repeat = (name: string, idleMs: number, turn: () => Promise<'more' | 'idle'>): void => {
+  const repeat = (name: string, idleMs: number, turn: () => Promise<'more' | 'idle'>): Loop => {
     const loop = startLoop({ name, idleMs, turnTimeoutMs: 60_000, log }, turn);
     scope.defer(name, () => loop.stop());
+    return loop;
   };
   const untilNone = async (work: Promise<number>): Promise<'more' | 'idle'> => ((await work) > 0 ? 'more' : 'idle');
 
-  repeat('announcing', 1_000, () => untilNone(announceDue({ db, announcer }, settings.announceAgainSeconds)));
+  const announcing = repeat('announcing', 1_000, () =>
+    untilNone(announceDue({ db, announcer }, settings.announceAgainSeconds)),
+  );
   repeat('expiring', 1_000, () => untilNone(expireDue({ db, clock })));
   repeat('rescuing', 1_000, () => untilNone(rescueLost({ db, clock }, RESCUED_QUEUE_SECONDS)));
   const laneBook = createLaneBook(db.system, clock, 1_000);
   const watching = {
-    ...{ db, clock, announcer, plans, priceOf, keyring, log },
+    ...{ db, clock, plans, priceOf, keyring, log },
     lanes: () => laneBook.read(),
     spreadSeconds: settings.watchSpreadSeconds,
   };
-  repeat('watching', 500, () => untilNone(dispatchDue(watching)));
+  repeat('watching', 500, async () => {
+    const dispatched = await dispatchDue(watching);
+    if (dispatched > 0) announcing.wake();
+    return dispatched > 0 ? 'more' : 'idle';
+  });
   repeat('delivering', 500, () => deliveries.deliverDue());
+  const retention = { days: settings.webhookRetentionDays };
+  repeat('forgetting deliveries', 60_000, () => untilNone(forgetDeliveries(db, retention)));
   repeat('forgetting keys', 600_000, () => untilNone(forgetKeys(db)));
 
   const probes = await serveProbes({

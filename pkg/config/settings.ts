@@ -144,6 +144,11 @@ const SETTINGS = {
     help: 'host:port[,…] that webhooks may reach although not public',
     schema: text.default(''),
   },
+  webhookRetentionDays: {
+    variable: 'WEBHOOK_RETENTION_DAYS',
+    help: 'How long a webhook delivery is kept after it has ended; one that waits longer is given up',
+    schema: wholeNumber(3, 3650).default(30),
+  },
   browserExecutable: {
     variable: 'BROWSER_EXECUTABLE',
     help: 'Path of Chromium; found on PATH when not set',

@@ -1,3 +1,4 @@
+export * from './deliveries.ts';
 export * from './envelope.ts';
 export * from './errors.ts';
 export * from './ids.ts';

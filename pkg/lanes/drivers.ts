@@ -1,4 +1,12 @@
-import { createBrowserDriver, createModelDriver, type Driver } from '../capture/index.ts';
+import {
+  createBrowserDriver,
+  createHttpDriver,
+  createModelDriver,
+  readSecrets,
+  type CaptureObserver,
+  type Driver,
+  type Profile,
+} from '../capture/index.ts';
 import type { Surface } from '../contract/index.ts';
 import type { Clock } from '../runtime/index.ts';
 import type { Logger } from '../telemetry/index.ts';
@@ -10,12 +18,16 @@ export type DriversDeps = {
   lanes: readonly CaptureLane[];
   /** Path of Chromium; empty to find the one that each lane asks for. */
   browserExecutable: string;
-  /** Where model lanes find their API keys. */
+  /** Where lanes find their API keys and secrets. */
   env: NodeJS.ProcessEnv;
   /** Folder of mounted secrets, where browser lanes find the proxies of their countries. */
   secretsDir: string;
   /** Called for every request of a page that the lane's egress guard refused. */
   onEgressRefused?: (surface: Surface) => void;
+  /** Default false: browsers with windows, for a person to watch. */
+  headed?: boolean;
+  /** Looks over the shoulder of browser captures. */
+  observer?: CaptureObserver;
   clock: Clock;
   log: Logger;
 };
@@ -112,19 +124,37 @@ function openDriver(
         proxies,
         onRefused: () => deps.onEgressRefused?.(spec.surface),
       };
-      return createBrowserDriver({ profile: spec.profile, pool, egress, clock, log });
+      const secrets = findSecrets(metadata.name, spec.profile, deps.env);
+      const observer = deps.observer ?? {};
+      return createBrowserDriver({ profile: spec.profile, pool, egress, secrets, observer, clock, log });
     }
     case 'model':
       return createModelDriver({
         ...spec.model,
         providerId: spec.model.providerId,
-        apiKey: readKey(deps.env, spec.model.apiKeyEnv),
+        apiKey: readKey(deps.env, spec.model.apiKeyEnv, metadata.name),
         clock,
         log,
       });
+    case 'http': {
+      const apiKey = readKey(deps.env, spec.profile.go.secret?.env, metadata.name);
+      return createHttpDriver({ profile: spec.profile, apiKey, clock, log });
+    }
   }
 }
 
-function readKey(env: NodeJS.ProcessEnv, variable: string | undefined): string | null {
-  return variable === undefined ? null : (env[variable] ?? null);
+function findSecrets(name: string, profile: Profile, env: NodeJS.ProcessEnv): Map<string, string> {
+  try {
+    return readSecrets(profile, env);
+  } catch (error) {
+    throw new Error(`the lane ${name}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  }
+}
+
+/** Asking without a key that the lane names could only be refused, capture after capture. */
+function readKey(env: NodeJS.ProcessEnv, variable: string | undefined, lane: string): string | null {
+  if (variable === undefined) return null;
+  const value = env[variable]?.trim() ?? '';
+  if (value === '') throw new Error(`the lane ${lane} needs an API key in the environment variable ${variable}`);
+  return value;
 }

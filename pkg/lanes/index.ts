@@ -1,5 +1,6 @@
 export { createDrivers, type Drivers, type DriversDeps } from './drivers.ts';
 export { parseLane, type CaptureLane, type LaneSpec } from './lane.ts';
+export { loadLaneFile, loadLanes, type LoadOptions } from './load.ts';
 export { readDemand } from './demand.ts';
 export {
   cordonPods,
@@ -12,7 +13,6 @@ export {
   type PodReport,
 } from './pods.ts';
 export { startReporter, type ReporterDeps } from './reporter.ts';
-export { loadLanes, type LoadOptions } from './load.ts';
 export {
   createLaneBook,
   listSurfaces,
@@ -38,3 +38,4 @@ export {
   type ScalingReason,
 } from './scaling/index.ts';
 export { createRunner, type Runner, type RunnerDeps, type RunnerOptions } from './runner.ts';
+export { tryLane, type Trial, type TriedSelector, type TriedStep } from './trial.ts';

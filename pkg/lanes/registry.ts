@@ -98,13 +98,16 @@ export type LaneBook = {
 
 /** Remembers the lanes for a moment: every search asks for them, and they seldom change. */
 export function createLaneBook(sql: Sql, clock: { nowMs(): number }, maxAgeMs: number): LaneBook {
-  let known: { lanes: ReadonlyMap<Surface, LaneState>; atMs: number } | null = null;
+  let known: { lanes: Promise<ReadonlyMap<Surface, LaneState>>; atMs: number } | null = null;
   return {
-    read: async () => {
+    read: () => {
       if (known !== null && clock.nowMs() - known.atMs < maxAgeMs) return known.lanes;
-      const lanes = await readLanes(sql);
-      known = { lanes, atMs: clock.nowMs() };
-      return lanes;
+      const reading = { lanes: readLanes(sql), atMs: clock.nowMs() };
+      known = reading;
+      reading.lanes.catch(() => {
+        if (known === reading) known = null;
+      });
+      return reading.lanes;
     },
   };
 }

@@ -2,9 +2,8 @@ import type { Plans } from '../accounts/index.ts';
 import type { Keyring } from '../config/index.ts';
 import { ServiceError, type Surface } from '../contract/index.ts';
 import type { Database, Sql } from '../postgres/index.ts';
-import type { Announcement, Announcer } from '../queue/index.ts';
 import type { Clock } from '../runtime/index.ts';
-import { acceptSearchesIn, announceAccepted, type LaneFacts, type NewSearch } from '../searches/index.ts';
+import { acceptSearchesIn, type LaneFacts, type NewSearch } from '../searches/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { resolveSigningSecret } from '../webhooks/index.ts';
 import { claimDue, findDueAccounts, lockAccount, type DueWatch } from './due.ts';
@@ -15,7 +14,6 @@ import { recordRuns, type RunOutcome } from './record.ts';
 export type DispatchDeps = {
   db: Database;
   clock: Clock;
-  announcer: Announcer;
   plans: Plans;
   priceOf: (surface: Surface) => number;
   lanes: () => Promise<ReadonlyMap<Surface, LaneFacts>>;
@@ -80,9 +78,9 @@ async function dispatchBatch(
   onClaimed: (watch: DueWatch) => void,
 ): Promise<number> {
   const windowSeconds = deps.spreadSeconds;
-  const { outcomes, announcements } = await deps.db.asTenant(accountId, async (sql) => {
+  return deps.db.asTenant(accountId, async (sql) => {
     const due = await claimDue(sql, { accountId, watchId, windowSeconds, limit: BATCH });
-    if (due.length === 0) return { outcomes: [], announcements: [] };
+    if (due.length === 0) return 0;
     due.forEach(onClaimed);
     const { plan, now, ...account } = await lockAccount(sql, accountId);
     const ceilings = { queued: deps.plans.get(plan).queuedChildren, syncInFlight: 0 };
@@ -91,12 +89,10 @@ async function dispatchBatch(
       { ...account, queueCeiling: ceilings.queued },
       { lanes, priceOf: deps.priceOf, canSign: await canSign(sql, deps, accountId, due) },
     );
-    const accepted = await acceptRuns(sql, deps, { accountId, ceilings, lanes }, verdicts);
-    await recordRuns(sql, accepted.outcomes, { accountId, now, windowSeconds, repeated: 'refuse' });
-    return accepted;
+    const outcomes = await acceptRuns(sql, deps, { accountId, ceilings, lanes }, verdicts);
+    await recordRuns(sql, outcomes, { accountId, now, windowSeconds, repeated: 'refuse' });
+    return outcomes.length;
   });
-  await announceAccepted(deps, announcements);
-  return outcomes.length;
 }
 
 type Acceptance = { accountId: string; ceilings: { queued: number; syncInFlight: number }; lanes: Lanes };
@@ -107,9 +103,8 @@ async function acceptRuns(
   deps: DispatchDeps,
   { lanes, ...acceptor }: Acceptance,
   verdicts: readonly RunVerdict[],
-): Promise<{ outcomes: RunOutcome[]; announcements: Announcement[] }> {
+): Promise<RunOutcome[]> {
   const jobs = new Map<string, string>();
-  const announcements: Announcement[] = [];
   for (const metered of [true, false]) {
     const watches = verdicts
       .filter(({ status, watch }) => status === 'dispatched' && watch.metered === metered)
@@ -119,12 +114,10 @@ async function acceptRuns(
     const accepted = await acceptSearchesIn(sql, deps, { ...acceptor, metered }, searches);
     accepted.forEach((verdict, index) => {
       if ('rejected' in verdict) throw verdict.rejected;
-      announcements.push(...verdict.accepted.announcements);
       jobs.set(watches[index]?.id ?? '', verdict.accepted.jobId);
     });
   }
-  const outcomes = verdicts.map((verdict) => ({ ...verdict, jobId: jobs.get(verdict.watch.id) ?? null }));
-  return { outcomes, announcements };
+  return verdicts.map((verdict) => ({ ...verdict, jobId: jobs.get(verdict.watch.id) ?? null }));
 }
 
 function toSearch(watch: DueWatch, lanes: Lanes): NewSearch {

@@ -14,7 +14,7 @@ import {
   type OpenApiDocument,
   type Operation,
 } from '../../pkg/contract/index.ts';
-import { buildDeliveryBody } from '../../pkg/webhooks/index.ts';
+import { buildDelivery } from '../../pkg/webhooks/index.ts';
 import { openKey } from '../support/accounts.ts';
 import { createOpenApiChecks } from '../support/openapi.ts';
 import { callApi, startService, type TestService } from '../support/service.ts';
@@ -89,11 +89,11 @@ describe('the document', () => {
   it('describes a webhook delivery as it is built', () => {
     const example = document.webhooks['captureEnded']?.post?.requestBody?.content['application/json']?.examples;
     const sent = readJson(
-      buildDeliveryBody({
+      buildDelivery({
         eventId: 'evt_01j00000000000000000000000',
         createdAt: '2026-07-01T09:00:00.000Z',
         envelope: ENVELOPE,
-      }),
+      }).body,
     );
     expect(findFaults(schemaOf('Delivery'), sent)).toBe('');
     expect(Object.keys(example?.['completed']?.value ?? {})).toEqual(Object.keys(sent));
@@ -165,6 +165,18 @@ describe('a request body is allowed by the document and by the service alike', (
     ['SearchBody', 'a city of 101', { ...fine, region: { country: 'US', city: 'a'.repeat(101) } }, false],
     ['SearchBody', 'a key of 255', { ...fine, idempotencyKey: 'k'.repeat(255) }, true],
     ['SearchBody', 'a key of 256', { ...fine, idempotencyKey: 'k'.repeat(256) }, false],
+    ['SearchBody', 'query and prompt', { ...fine, prompt: 'q' }, false],
+    ['SearchBody', 'neither query nor prompt', { surfaces: ['engine_news'] }, false],
+    ['SearchBody', 'a blank query', { ...fine, query: ' \t' }, false],
+    ['SearchBody', 'a query with a NUL', { ...fine, query: 'a\u0000b' }, false],
+    ['SearchBody', 'a query of two lines', { ...fine, query: 'a\nb' }, true],
+    ['SearchBody', 'region and country', { ...fine, region: 'US', country: 'DE' }, false],
+    ['SearchBody', 'regions and region', { ...fine, regions: ['US'], region: 'DE' }, false],
+    ['SearchBody', 'a city in another script', { ...fine, region: { country: 'JP', city: '東京' } }, true],
+    ['SearchBody', 'a city without a letter', { ...fine, region: { country: 'US', city: '--' } }, false],
+    ['SearchBody', 'a language', { ...fine, region: { country: 'CN', language: 'zh-Hans-CN' } }, true],
+    ['SearchBody', 'no language', { ...fine, region: { country: 'CN', language: 'german!' } }, false],
+    ['SearchBody', 'a webhook', { ...fine, webhook: { url: 'https://a.example/x?y=1' } }, true],
     ['SearchBody', 'a webhook without url', { ...fine, webhook: {} }, false],
     [
       'SearchBody',

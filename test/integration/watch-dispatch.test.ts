@@ -5,7 +5,6 @@ import { createKeyring } from '../../pkg/config/index.ts';
 import { SURFACES, type Surface, type WatchRun } from '../../pkg/contract/index.ts';
 import { grant } from '../../pkg/credits/index.ts';
 import { query } from '../../pkg/postgres/index.ts';
-import { createAnnouncer, type Announcer } from '../../pkg/queue/index.ts';
 import { systemClock } from '../../pkg/runtime/index.ts';
 import { findBrokenInvariants } from '../../pkg/searches/index.ts';
 import { createLog } from '../../pkg/telemetry/index.ts';
@@ -13,26 +12,21 @@ import { dispatchDue, readWatch, type DispatchDeps } from '../../pkg/watches/ind
 import { createSecret } from '../../pkg/webhooks/index.ts';
 import { openAccount } from '../support/accounts.ts';
 import { openTestDatabase, type TestDatabase } from '../support/database.ts';
-import { until } from '../support/poll.ts';
-import { findEmptyRedis } from '../support/redis.ts';
 import { insertDueWatches, type WatchRows } from '../support/watches.ts';
 
 const HOUR_MS = 3_600_000;
 const LANE = { live: true, unavailableReason: null, queueSeconds: 900 };
 
 let test: TestDatabase;
-let announcer: Announcer;
 let deps: DispatchDeps;
 
 beforeAll(async () => {
   test = await openTestDatabase();
   const log = createLog('test', 'silent');
-  announcer = createAnnouncer({ url: await findEmptyRedis(), log });
   const live = SURFACES.filter((surface) => surface !== 'assistant_four');
   deps = {
     db: test.db,
     clock: systemClock,
-    announcer,
     log,
     plans: await loadPlans('config/plans'),
     priceOf: () => 5,
@@ -40,17 +34,8 @@ beforeAll(async () => {
     keyring: createKeyring(`k1:${Buffer.alloc(32, 7).toString('base64')}`),
     spreadSeconds: 0,
   };
-  await until(
-    () =>
-      announcer.ping(1_000).then(
-        () => true,
-        () => false,
-      ),
-    { timeoutMs: 10_000, what: 'Redis answers' },
-  );
 });
 afterAll(async () => {
-  await announcer.close();
   await test.close();
 });
 afterEach(async () => {
@@ -197,14 +182,6 @@ describe('a watch whose tick has come', () => {
     await insertDue({ accountId });
     expect(await dispatchAll()).toBe(2);
     expect(await statusesOf(accountId)).toEqual(['dispatched', 'skipped_credits']);
-  });
-
-  it('runs although its lanes can not be told, which the sweep makes up for', async () => {
-    const accountId = await openAccount(test.db);
-    await insertDue({ accountId });
-    const away = { ...announcer, announce: () => Promise.reject(new Error('Redis is away')) };
-    expect(await dispatchAll({ announcer: away })).toBe(1);
-    expect(await statusesOf(accountId)).toEqual(['dispatched']);
   });
 });
 

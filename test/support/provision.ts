@@ -1,5 +1,6 @@
 import { ensureChromium, ensureRedis } from '../../cmd/standalone/servers/programs.ts';
 import { ensureTool } from './chart-tools.ts';
+import { ensurePython } from './python.ts';
 
 // The programs that tests need and npm can't bring. Before the tests, so that no test's deadline runs meanwhile.
 const machine = {
@@ -9,6 +10,7 @@ const machine = {
 };
 try {
   await ensureRedis(machine);
+  await ensurePython(machine);
   await ensureChromium(machine, process.env['BROWSER_EXECUTABLE'] ?? '');
   await ensureTool('helm', machine.say);
 } catch (error) {

@@ -6,11 +6,13 @@ import { createEgress, type EgressOptions, type EgressRoute } from '../egress/eg
 import type { Refusal } from '../egress/guard.ts';
 import type { CaptureResult, CaptureTask } from '../outcome.ts';
 import { loadPageScript } from '../page/script.ts';
+import { splitByFrame } from '../profile/parts.ts';
 import type { Profile } from '../profile/profile.ts';
-import { runVisit } from './browser/flow.ts';
+import { fillText } from '../profile/template.ts';
+import { endVisit, runVisit } from './browser/flow.ts';
 import { watchInterruptions } from './browser/interruptions.ts';
 import { toRecipe } from './browser/recipe.ts';
-import { explain, type Visit } from './browser/visit.ts';
+import { explain, type CaptureObserver, type Visit } from './browser/visit.ts';
 
 /** What is kept back from the deadline to read the text that stands there, at most. */
 const READING_RESERVE_MS = 2_000;
@@ -18,8 +20,11 @@ const READING_RESERVE_MS = 2_000;
 export type BrowserDriverOptions = {
   profile: Profile;
   pool: BrowserPool;
+  /** The values that the profile takes from the environment. Default: none, for a profile that names none. */
+  secrets?: ReadonlyMap<string, string>;
   /** Where the pages may go, beside the host that the profile starts at. */
   egress?: EgressOptions;
+  observer?: CaptureObserver;
   clock: Clock;
   log: Logger;
 };
@@ -28,7 +33,9 @@ export type BrowserDriverOptions = {
  * Captures with a real browser, told by a profile how. Its pages reach the network through its own egress guard only.
  * The pool is the caller's: `close` ends this driver's captures and its guard.
  */
-export function createBrowserDriver({ profile, pool, egress: allowed, clock, log }: BrowserDriverOptions): Driver {
+export function createBrowserDriver(options: BrowserDriverOptions): Driver {
+  const { profile, pool, egress: allowed, secrets = new Map(), observer, clock, log } = options;
+  const parts = splitByFrame(profile);
   const initScript = loadPageScript();
   const egress = createEgress(profile.go.url, allowed ?? {}, log);
   const closing = new AbortController();
@@ -47,17 +54,22 @@ export function createBrowserDriver({ profile, pool, egress: allowed, clock, log
       const visit: Visit = {
         page: lease.page,
         profile,
+        parts,
         task,
         values: { query: task.query, ...task.region },
+        secrets,
+        observer,
         clock,
         log,
         answerByMs: startMs + task.timeoutMs - reserveMs,
         warmNext: () => lease.warmNext(),
+        isAsking: false,
         askedAtMs: null,
         ignoredConsent: [],
         signals: [],
       };
       const result = await interruptions.orEnd(runVisit(visit));
+      await endVisit(visit, result);
       return addRefusal(addCountry(result, route), egress.lastRefusal());
     } catch (error) {
       return describeBreak(error);
@@ -69,7 +81,8 @@ export function createBrowserDriver({ profile, pool, egress: allowed, clock, log
 
   async function leasePage(task: CaptureTask, signal: AbortSignal): Promise<Leased> {
     const route = await egress.routeFor(task.region?.country);
-    const recipe = await toRecipe(task, route, initScript);
+    const locale = fillText(profile.go.locale ?? '{language}', { query: task.query, ...task.region });
+    const recipe = await toRecipe(task, locale, route, initScript);
     return { route, lease: await pool.lease(recipe, task.timeoutMs, signal) };
   }
 

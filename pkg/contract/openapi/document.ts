@@ -2,6 +2,7 @@ import { SCHEMA_VERSION } from '../version.ts';
 import { ANSWER_SCHEMAS } from './answer-schemas.ts';
 import { ref } from './build.ts';
 import { EXAMPLES } from './examples.ts';
+import { DELIVERY_PATHS } from './operations-deliveries.ts';
 import { READING_PATHS } from './operations-reading.ts';
 import { SEARCH_PATHS } from './operations-search.ts';
 import { WATCH_PATHS } from './operations-watches.ts';
@@ -67,9 +68,10 @@ export function buildOpenApi(publicBaseUrl: string): OpenApiDocument {
       { name: 'Jobs', description: 'Read and cancel searches.' },
       { name: 'Watches', description: 'Searches that run on a schedule.' },
       { name: 'Account', description: 'Usage, headroom and signing secrets.' },
+      { name: 'Webhooks', description: 'What was delivered, and sending it again.' },
       { name: 'Discovery', description: 'Public: what there is, and whether it is up.' },
     ],
-    paths: { ...SEARCH_PATHS, ...READING_PATHS, ...WATCH_PATHS },
+    paths: { ...SEARCH_PATHS, ...READING_PATHS, ...WATCH_PATHS, ...DELIVERY_PATHS },
     webhooks: { captureEnded: { post: delivery } },
     components: {
       schemas: { ...REQUEST_SCHEMAS, ...ANSWER_SCHEMAS, ...RESPONSE_SCHEMAS, ...WATCH_SCHEMAS },

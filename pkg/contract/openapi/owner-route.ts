@@ -10,7 +10,7 @@ type OwnerRoute = Pick<Operation, 'operationId' | 'summary' | 'description' | 't
   /** What the success means, the schema or schemas it has, and examples. */
   returns: [string, string | readonly string[], Record<string, Json>];
   /** 200 unless said otherwise. */
-  status?: 201;
+  status?: 201 | 202;
   /** The schema of the body, and examples. */
   takes?: [string, Record<string, Json>];
   parameters?: readonly Parameter[];

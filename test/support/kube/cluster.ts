@@ -24,9 +24,9 @@ export const describeOnKube = process.env['TEST_KUBE_PROGRAMS'] === undefined ? 
 /** Silent unless TEST_LOG_LEVEL names a level. */
 export const testLog = pino({ level: process.env['TEST_LOG_LEVEL'] ?? 'silent' }, pino.destination(2));
 
-/** As the administrator of the API server that all tests share. Close it. */
-export function connectToKube(): Connection {
-  return connect({ kubeConfig: loadKubeConfig(readVariable('TEST_KUBECONFIG')), userAgent: 'test' });
+/** As the administrator of the API server that all tests share, or of another. Close it. */
+export function connectToKube(kubeConfigFile = readVariable('TEST_KUBECONFIG')): Connection {
+  return connect({ kubeConfig: loadKubeConfig(kubeConfigFile), userAgent: 'test' });
 }
 
 /** As the administrator of a server, through a proxy before it. */

@@ -7,11 +7,12 @@ import type { CaptureTask } from '../../outcome.ts';
 /** The page that a person in the task's region would have: its language, time zone, position and way out. */
 export async function toRecipe(
   { region }: CaptureTask,
+  locale: string | null,
   { proxyUrl }: EgressRoute,
   initScript: string,
 ): Promise<PageRecipe> {
   const options: BrowserContextOptions = { proxy: { server: proxyUrl } };
-  if (region?.language !== undefined) options.locale = region.language;
+  if (locale !== null) options.locale = locale;
   if (region !== null) {
     const { timeZone, position } = await findPlace(region);
     if (timeZone !== null) options.timezoneId = timeZone;
