@@ -10,7 +10,7 @@ INSTALLED := node_modules/.installed
 .PHONY: help install run test check bench fuzz clean chart-files images e2e kind-up kind-down kind-load release restart port-forward
 
 help: ## This list
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 install: $(INSTALLED) ## Bring the npm packages, Node 24 and Postgres among them (instant when nothing changed)
 

@@ -3,8 +3,19 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { pause } from '../runtime/index.ts';
 import type { Logger } from '../telemetry/index.ts';
-import { connect, core, isFailure, loadKubeConfig, resourceClient, type Desired } from './kube/index.ts';
-import type { CustomResourceDefinition } from './kube/index.ts';
+import {
+  connect,
+  core,
+  defineKind,
+  isFailure,
+  loadKubeConfig,
+  resourceClient,
+  type CustomResourceDefinition,
+  type Desired,
+  type KubeObject,
+  type ResourceClient,
+  type Scope,
+} from './kube/index.ts';
 import { captureLanes, watches } from './resources/index.ts';
 
 /** The life of our definitions around a release of the chart: Helm itself installs them once and leaves them alone. */
@@ -27,11 +38,13 @@ const POLL_MS = 1_000;
 export function openDefinitions(log: Logger): Definitions {
   const connection = connect({ kubeConfig: loadKubeConfig(), userAgent: NAME });
   const definitions = resourceClient(connection, core.customResourceDefinitions);
-  const kinds = [resourceClient(connection, watches), resourceClient(connection, captureLanes)];
+  const kinds: ResourceClient<KubeObject>[] = [watches, captureLanes].map(({ apiVersion, kind, plural }) =>
+    resourceClient(connection, defineKind(apiVersion, kind, plural)),
+  );
 
-  async function releaseKind(client: (typeof kinds)[number], namespace: string | undefined, untilMs: number) {
+  async function releaseKind(client: ResourceClient<KubeObject>, namespace: string | undefined, untilMs: number) {
     for (;;) {
-      const items = await listOrNone(() => client.list(namespace === undefined ? {} : { namespace }));
+      const items = await listOrNone(client, namespace === undefined ? {} : { namespace });
       if (items.length === 0) return;
       for (const { metadata } of items) {
         const key = { namespace: metadata.namespace ?? '', name: metadata.name };
@@ -61,7 +74,7 @@ export function openDefinitions(log: Logger): Definitions {
     remove: async () => {
       for (const client of kinds) {
         const { plural } = client.kind;
-        const left = await listOrNone(() => client.list());
+        const left = await listOrNone(client, {});
         if (left.length > 0) {
           log.warn({ plural, left: left.length }, 'There are resources of this definition, so it stays');
           continue;
@@ -79,9 +92,9 @@ function isDefinition(value: unknown): value is Desired<CustomResourceDefinition
 }
 
 /** Where the definition is gone, so are its resources. */
-async function listOrNone<T>(list: () => Promise<{ items: readonly T[] }>): Promise<readonly T[]> {
+async function listOrNone<T extends KubeObject>(client: ResourceClient<T>, scope: Scope): Promise<readonly T[]> {
   try {
-    return (await list()).items;
+    return (await client.list(scope)).items;
   } catch (error) {
     if (isFailure(error, 'notFound')) return [];
     throw error;
