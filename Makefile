@@ -80,8 +80,10 @@ release: ## Install or upgrade the chart with simulated engines in NAMESPACE
 	$(HELM) upgrade --install search-capture charts/search-capture --namespace $(NAMESPACE) --create-namespace \
 	  --set demo.enabled=true $(IMAGE_VALUES) --wait --timeout 5m
 
+# Images of the same name as before: only new pods run them.
 restart:
 	kubectl --namespace $(NAMESPACE) rollout restart deployment --selector app.kubernetes.io/part-of=search-capture
+	kubectl --namespace $(NAMESPACE) delete pod --selector app.kubernetes.io/component=lane --wait=false
 	kubectl --namespace $(NAMESPACE) rollout status deployment --selector app.kubernetes.io/part-of=search-capture --timeout=3m
 
 port-forward: ## The API of the release at http://127.0.0.1:8080
