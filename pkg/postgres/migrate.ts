@@ -1,12 +1,14 @@
 import knex, { type Knex } from 'knex';
 import { query } from './database.ts';
 import * as foundation from './migrations/0001-foundation.ts';
+import * as laneRefusals from './migrations/0009-lane-refusals.ts';
 
 type Migration = { up: (sql: Knex) => Promise<void> };
 
 /** In order. Names carry no file ending, so that TypeScript and built JavaScript agree on what has run. */
 const MIGRATIONS: readonly { name: string; migration: Migration }[] = [
   { name: '0001-foundation', migration: foundation },
+  { name: '0009-lane-refusals', migration: laneRefusals },
 ];
 
 /** Any fixed number: it names the lock that only one migrating process holds. */

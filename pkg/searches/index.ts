@@ -14,7 +14,7 @@ export { findBrokenInvariants } from './invariants.ts';
 export { chooseMethod } from './plan.ts';
 export { previewEnvelope } from './preview.ts';
 export { readChild, readEnvelopes, readJobState, readParent } from './read.ts';
-export { settleCapture, type StoredProof } from './settle.ts';
+export { MAX_ATTEMPTS, settleCapture, type StoredProof } from './settle.ts';
 export { announceDue, expireDue, forgetKeys, rescueLost } from './sweep.ts';
 export { submitBatch, submitSearch, type BatchVerdict, type SubmitDeps, type Submitter } from './submit.ts';
 export { createWaiters, type Waiters } from './wait.ts';
