@@ -15,7 +15,7 @@ export { findBrokenInvariants } from './invariants.ts';
 export { chooseMethod, measureSearch, planSearch } from './plan.ts';
 export { previewEnvelope } from './preview.ts';
 export { readChild, readEnvelopes, readJobState, readParent } from './read.ts';
-export { settleCapture, type StoredProof } from './settle.ts';
+export { MAX_ATTEMPTS, settleCapture, type StoredProof } from './settle.ts';
 export { announceDue, expireDue, forgetKeys, rescueLost } from './sweep.ts';
 export {
   submitBatch,
