@@ -18,9 +18,9 @@ export type Formulas = {
   /** The source with a placeholder of the same length in place of each formula, so that every offset stays. */
   source: string;
   /** Formulas in place of their placeholders, as TeX without its delimiters. */
-  toTex(text: string): string;
+  toTex: (text: string) => string;
   /** The same as it was written, for what turned out to be code or a URL. */
-  toSource(text: string): string;
+  toSource: (text: string) => string;
 };
 
 /**

@@ -53,11 +53,16 @@ function toList(start: number | null, items: readonly Item[]): BlockContent[] {
     const content = toBlocks(blocks);
     if (content.length === 0) return [];
     const [, ...rest] = content;
-    return [{ type: 'listItem', checked, spread: rest.some((block) => block.type !== 'list'), children: content }];
+    return [{ type: 'listItem', checked, spread: rest.some(needsBlankLine), children: content }];
   });
   if (children.length === 0) return [];
   const spread = children.some((item) => item.spread === true);
   return [{ type: 'list', ordered: start !== null, start, spread, children }];
+}
+
+/** A list that begins with another number than 1 would be taken for more words of the paragraph before it. */
+function needsBlankLine(block: BlockContent): boolean {
+  return block.type !== 'list' || (block.ordered === true && (block.start ?? 1) !== 1);
 }
 
 /** Markdown knows no table without a head; where a page shows none, it is empty. */

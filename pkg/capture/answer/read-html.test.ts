@@ -145,6 +145,11 @@ describe('markdown of an HTML answer', () => {
       '| a | b |\n| - | - |\n| c\\|d | |',
     ],
     [
+      'lists that begin with another number apart from their item',
+      '<ul><li>a<ol start="7"><li>b</li></ol></li></ul>',
+      '- a\n\n  7. b',
+    ],
+    [
       'tables set as the page sets them',
       '<table><thead><tr><th>a</th><th align="right">b</th><th style="text-align: center">c</th></tr></thead><tr><td>1</td><td>2</td><td>3</td></tr></table>',
       '| a | b | c |\n| - | -: | :-: |\n| 1 | 2 | 3 |',
