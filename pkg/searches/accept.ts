@@ -8,7 +8,7 @@ import {
   type Ceilings,
   type Reservation,
 } from '../credits/index.ts';
-import { query, type Database, type Reader, type Sql } from '../postgres/index.ts';
+import { query, type Database, type Reader } from '../postgres/index.ts';
 import type { Announcement } from '../queue/index.ts';
 import type { Clock } from '../runtime/index.ts';
 import { planSearch, type SearchPlan } from './plan.ts';
