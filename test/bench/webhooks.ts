@@ -31,8 +31,8 @@ const TEXT = 'Which bicycle is best for commuting? '.repeat(160);
 export async function benchWebhooks(): Promise<Row[]> {
   const database = await openTestDatabase();
   const receiver = fork(fileURLToPath(new URL('receiver.ts', import.meta.url)));
-  const [ready]: unknown[] = await once(receiver, 'message', { signal: AbortSignal.timeout(20_000) });
-  const port = isReady(ready) ? ready.port : 0;
+  const ready: unknown[] = await once(receiver, 'message', { signal: AbortSignal.timeout(20_000) });
+  const port = ready.find(isReady)?.port ?? 0;
   const url = `http://127.0.0.1:${port}/hook`;
   const processes = await openTestProcesses({
     DATABASE_URL: database.url,
@@ -97,7 +97,8 @@ async function deliver(db: Database, accounts: string[], url: string, count: num
       `SELECT count(*) AS count FROM webhook_deliveries WHERE state = 'pending'`,
     );
     if (left?.count === 0) return count / ((performance.now() - startedMs) / 1000);
-    if (performance.now() - startedMs > 120_000) throw new Error(`${left?.count} deliveries are left after two minutes`);
+    if (performance.now() - startedMs > 120_000)
+      throw new Error(`${left?.count} deliveries are left after two minutes`);
     await pause(20);
   }
 }
