@@ -9,30 +9,14 @@ import {
   SCOPES,
   type KeyMode,
 } from '../../pkg/accounts/index.ts';
-import { createKeyring, type Settings } from '../../pkg/config/index.ts';
+import { createKeyring } from '../../pkg/config/index.ts';
 import { grant, STARTING_CREDITS } from '../../pkg/credits/index.ts';
 import { readLanes } from '../../pkg/lanes/index.ts';
-import type { Database } from '../../pkg/postgres/index.ts';
 import { systemClock } from '../../pkg/runtime/index.ts';
 import { createSecret, listSecrets, rotateSecret } from '../../pkg/webhooks/index.ts';
-
-export class UsageError extends Error {}
-
-export type Context = {
-  db: Database;
-  settings: Settings<'databaseUrl' | 'apiKeyPepper' | 'secretsKeyring' | 'plansDir' | 'lanesDir'>;
-};
-type Values = Record<string, string | boolean | undefined>;
-type Result = { data: unknown; text: string };
-
-export type Command = {
-  words: string[];
-  usage: string;
-  help: string;
-  options: Record<string, { type: 'string' | 'boolean' }>;
-  takesId?: boolean;
-  run(context: Context, values: Values, positionals: string[]): Promise<Result>;
-};
+import type { Command, Context, Result, Values } from './command.ts';
+import { printSchema, tryOneLane } from './lane.ts';
+import { UsageError } from './usage.ts';
 
 const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
@@ -88,6 +72,21 @@ export const COMMANDS: readonly Command[] = [
     help: 'Lists signing secrets, never their values.',
     options: { account: text },
     run: showSecrets,
+  },
+  {
+    words: ['lane', 'try'],
+    usage: 'lane try FILE --query "…" [--region DE:Berlin:de] [--headed] [--trace DIR] [--name LANE]',
+    help: 'Captures once by the document in FILE and tells what each step and selector found. Needs no service.',
+    options: { query: text, region: text, headed: flag, trace: text, name: text },
+    takesId: true,
+    runAlone: tryOneLane,
+  },
+  {
+    words: ['lane', 'schema'],
+    usage: 'lane schema',
+    help: 'Prints the JSON Schema of spec.profile, as config/lanes/profile.schema.json holds it.',
+    options: {},
+    runAlone: printSchema,
   },
   { words: ['lanes'], usage: 'lanes', help: 'Lists the lanes and whether they can work.', options: {}, run: showLanes },
 ];
@@ -186,8 +185,8 @@ async function showSecrets(context: Context, values: Values): Promise<Result> {
 async function showLanes({ db }: Context): Promise<Result> {
   const lanes = [...(await readLanes(db.system)).values()];
   const lines = lanes.map(
-    ({ surface, name, live, unavailableReason }) =>
-      `${surface}  ${name}  ${live ? 'live' : 'suspended'}  ${unavailableReason ?? ''}`,
+    ({ surface, name, live, unavailableReason, notes }) =>
+      `${surface}  ${name}  ${live ? 'live' : 'suspended'}  ${[unavailableReason ?? '', ...notes].filter((text) => text !== '').join('; ')}`,
   );
   return { data: { lanes }, text: lines.length === 0 ? 'No lanes' : lines.join('\n') };
 }

@@ -45,13 +45,19 @@ export type CapturedPage = {
  */
 export type CaptureResult =
   | ({ outcome: 'completed' | 'partial' } & CapturedPage)
-  | { outcome: 'absent'; effectiveRegion: Partial<Region> | null; proofHtml: string | null }
+  | {
+      outcome: 'absent';
+      effectiveRegion: Partial<Region> | null;
+      proofHtml: string | null;
+      signals?: ReadinessSignal[];
+    }
   | {
       outcome: 'empty' | 'blocked' | 'timeout' | 'crashed' | 'unusable' | 'canceled';
       /** One plain sentence: what was seen, for the job's error and the operator. */
       detail: string;
       /** PNG of a blocked or unusable page, for the operator only; never served to a tenant. */
       screenshot?: Uint8Array;
+      signals?: ReadinessSignal[];
     };
 
 export type Outcome = CaptureResult['outcome'];

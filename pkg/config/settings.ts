@@ -23,7 +23,7 @@ const SETTINGS = {
   port: { variable: 'PORT', help: 'Port of the API', schema: wholeNumber(0, 65535).default(8080) },
   probePort: {
     variable: 'PROBE_PORT',
-    help: 'Port of probes and metrics of the other processes; 0 takes any free one',
+    help: 'Port of probes and metrics; 0 takes any free one',
     schema: wholeNumber(0, 65535).default(0),
   },
   publicBaseUrl: {
@@ -76,6 +76,41 @@ const SETTINGS = {
     help: 'Folder with the CaptureLane documents',
     schema: text.default('config/lanes'),
   },
+  lanesPublishedBy: {
+    variable: 'LANES_PUBLISHED_BY',
+    help: 'Who says which surfaces are live: the lane processes, or in a cluster the controller',
+    schema: text.oneOf(['lane', 'controller'] as const).default('lane'),
+  },
+  podName: {
+    variable: 'POD_NAME',
+    help: 'Name of the pod in a cluster; not set elsewhere',
+    schema: text.default(''),
+  },
+  podNamespace: {
+    variable: 'POD_NAMESPACE',
+    help: 'Namespace of POD_NAME',
+    schema: text.default(''),
+  },
+  lanePodsFile: {
+    variable: 'LANE_PODS_FILE',
+    help: 'How the controller makes the pods of lanes',
+    schema: text.default('config/lane-pods.yaml'),
+  },
+  watchNamespace: {
+    variable: 'WATCH_NAMESPACE',
+    help: 'The only namespace that the controller looks at; all of them when not set',
+    schema: text.default(''),
+  },
+  leaseName: {
+    variable: 'LEASE_NAME',
+    help: 'Lease by which one of the controllers leads; it stands in their own namespace',
+    schema: text.default('search-capture-controller'),
+  },
+  secretsDir: {
+    variable: 'SECRETS_DIR',
+    help: 'Folder with a file <name>/<key> for each secret that a lane names',
+    schema: text.default('.local/secrets'),
+  },
   plansDir: { variable: 'PLANS_DIR', help: 'Folder with the plans', schema: text.default('config/plans') },
   pricesFile: {
     variable: 'PRICES_FILE',
@@ -98,6 +133,11 @@ const SETTINGS = {
     help: 'kid:base64 of 32 bytes[,…]; the first encrypts, all decrypt',
     secret: true,
     schema: text.required(),
+  },
+  shutdownGraceSeconds: {
+    variable: 'SHUTDOWN_GRACE_SECONDS',
+    help: 'How long requests and captures under way may take to end when the process is asked to stop',
+    schema: wholeNumber(1, 900).default(10),
   },
   webhookExtraDestinations: {
     variable: 'WEBHOOK_EXTRA_DESTINATIONS',

@@ -2,8 +2,8 @@ import type { Region } from './regions.ts';
 import type { Extraction, WatchStatus } from './schemas/index.ts';
 import type { Surface } from './surfaces.ts';
 
-/** Why a watch is paused: somebody asked for it, or three runs in a row lacked credits (spec 3.2). */
-export const PAUSED_REASONS = ['user', 'insufficient_credits'] as const;
+/** Why a watch is paused: somebody asked for it, three runs in a row lacked credits (spec 3.2), or its resource's key is no good. */
+export const PAUSED_REASONS = ['user', 'insufficient_credits', 'key_rejected'] as const;
 export type PausedReason = (typeof PAUSED_REASONS)[number];
 
 /** A watch as every client sees it (spec 2.6). */

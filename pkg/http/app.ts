@@ -1,11 +1,11 @@
-import express, { type Express } from 'express';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { Caller } from '../accounts/index.ts';
 import { ServiceError } from '../contract/index.ts';
 import type { ApiDeps, Method, Middleware, Route } from './context.ts';
 import { createAuthenticate, requireCaller, type Authenticate } from './middleware/authenticate.ts';
 import { readJson } from './middleware/body.ts';
 import { answerErrors } from './middleware/errors.ts';
-import { passRateGate } from './middleware/gates.ts';
+import { passRateGate, showLoad } from './middleware/gates.ts';
 import { nameRequests } from './middleware/request-id.ts';
 import { resolveOwner } from './owner.ts';
 import { accountRoutes } from './routes/account.ts';
@@ -77,11 +77,13 @@ function mount(
       ...(route.submit === true ? [passGates(deps)] : []),
       ...(route.bodyLimitBytes === undefined ? [] : readJson(route.bodyLimitBytes)),
     ];
-    place[route.method](...before, async (request, response) => {
+    const handle: RequestHandler = async (request, response) => {
       const caller = callerOf(response.locals);
       const owner = await resolveOwner(deps.db.system, caller, request);
+      response.locals['accountId'] = owner.accountId;
       await route.handle({ request, response, body: response.locals['body'], caller, owner });
-    });
+    };
+    place[route.method](...before, handle, ...(route.submit === true ? [showLoadOfRefused(deps)] : []));
   }
   const allowed = allowedMethods(sharers.map(({ method }) => method));
   place.all(() => {
@@ -93,6 +95,23 @@ function passGates(deps: ApiDeps): Middleware {
   return async (_request, response, next) => {
     await passRateGate(deps, callerOf(response.locals), response);
     next();
+  };
+}
+
+/** Refused submits, too, tell how the gates stand: those whose body is never read included (spec 4.1, 7). */
+function showLoadOfRefused(deps: ApiDeps): ErrorRequestHandler {
+  return async (error: unknown, _request, response, next) => {
+    const caller: unknown = response.locals['caller'];
+    const accountId: unknown = response.locals['accountId'];
+    if (isCaller(caller)) {
+      try {
+        await showLoad(deps, response, caller, typeof accountId === 'string' ? accountId : caller.accountId);
+      } catch (unread) {
+        // The refusal says more than the failure to read the load does: often both have the same cause.
+        deps.log.warn({ err: unread }, 'Could not read the load of a refused submit');
+      }
+    }
+    next(error);
   };
 }
 

@@ -32,6 +32,13 @@ export async function loadLanes(dir: string, options: LoadOptions = {}): Promise
   return found.map(({ lane }) => lane);
 }
 
+/** The lanes of one file. Throws like `loadLanes`. */
+export async function loadLaneFile(path: string): Promise<CaptureLane[]> {
+  const lanes = parseFile(await readFile(path, 'utf8'), path).map(({ lane }) => lane);
+  if (lanes.length === 0) throw new Error(`${path}: holds no document`);
+  return lanes;
+}
+
 function replaceOrigins(content: string, origins: Readonly<Record<string, string>>): string {
   return Object.entries(origins).reduce((text, [from, to]) => text.replaceAll(from, to), content);
 }

@@ -65,11 +65,14 @@ export async function settleCapture(deps: SettleDeps, settlement: Settlement): P
   });
 }
 
-function explain(result: CaptureResult): string {
+export function explain(result: CaptureResult): string {
   return 'detail' in result ? result.detail : 'The capture did not give an answer.';
 }
 
-function describeFindings({ result, mentions, warnings }: Settlement, completed: boolean): Findings | null {
+export function describeFindings(
+  { result, mentions, warnings }: Pick<Settlement, 'result' | 'mentions' | 'warnings'>,
+  completed: boolean,
+): Findings | null {
   if (result.outcome === 'completed' || result.outcome === 'partial') {
     const { answer, evidence, model, webSearch, effectiveRegion } = result;
     return {

@@ -7,3 +7,10 @@ export { exportWatch, requireWatch } from './export/rows.ts';
 export { writeExport } from './export/write.ts';
 export { listRuns, listWatches, readManagedWatch, readWatch, type RunListQuery, type WatchListQuery } from './read.ts';
 export { updateWatch, type WatchChange } from './update.ts';
+export {
+  cancelManagedWatches,
+  listManagedRuns,
+  pauseManagedWatches,
+  readManagedWatches,
+  type ManagedWatch,
+} from './managed.ts';

@@ -1,5 +1,5 @@
 import { createGuard, type Guard } from './guard.ts';
-import { createDnsResolver, createSystemResolver } from './resolver.ts';
+import { createDnsResolver, createSystemResolver } from '../network/index.ts';
 import { parseExtraDestinations } from './url.ts';
 
 const RESOLVE_TIMEOUT_MS = 3_000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { classifyAddress } from './address.ts';
+import { classifyAddress } from '../network/index.ts';
 import { createGuard } from './guard.ts';
 
 /** A look-up would mean that a spelling of an address was taken for a name: it leads to a public address, so it shows. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { ServiceError } from '../contract/index.ts';
 import { createGuard, requireDestination } from './guard.ts';
-import type { Resolve } from './resolver.ts';
+import type { Resolve } from '../network/index.ts';
 import { parseExtraDestinations } from './url.ts';
 
 const NAMES: Record<string, string[]> = {

@@ -1,6 +1,5 @@
 import { invalid } from '../contract/index.ts';
-import { classifyAddress } from './address.ts';
-import type { Resolve } from './resolver.ts';
+import { classifyAddress, type Resolve } from '../network/index.ts';
 import { vetUrl, type ExtraDestination } from './url.ts';
 
 export type Destination = {

@@ -2,7 +2,7 @@ export { buildDelivery } from './body.ts';
 export { insertDelivery, listDeliveries, redeliver, type DeliverySummary } from './deliveries.ts';
 export { forgetDeliveries } from './forget.ts';
 export { createGuard, requireDestination, type Guard } from './guard.ts';
-export { createSystemResolver } from './resolver.ts';
+export { createSystemResolver } from '../network/index.ts';
 export { createSecret, listSecrets, resolveSigningSecret, rotateSecret, sealInlineSecret } from './secrets.ts';
 export { sign, verify } from './signature.ts';
 export { parseExtraDestinations } from './url.ts';

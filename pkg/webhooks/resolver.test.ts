@@ -5,7 +5,7 @@ import { startDnsServer, type TestDnsServer } from './dns-for-tests.ts';
 import { createGuard } from './guard.ts';
 import { createConnections } from './connections.ts';
 import { postOnce } from './post.ts';
-import { createDnsResolver, createSystemResolver } from './resolver.ts';
+import { createDnsResolver, createSystemResolver } from '../network/index.ts';
 import { parseExtraDestinations } from './url.ts';
 
 const closers: (() => Promise<unknown>)[] = [];

@@ -7,7 +7,7 @@ import { newId } from '../../pkg/contract/index.ts';
 import { query, type Sql } from '../../pkg/postgres/index.ts';
 import { claimDue, recordEnds } from '../../pkg/webhooks/claims.ts';
 import { startDnsServer } from '../../pkg/webhooks/dns-for-tests.ts';
-import { createDnsResolver } from '../../pkg/webhooks/resolver.ts';
+import { createDnsResolver } from '../../pkg/network/index.ts';
 import {
   createDeliveryWorker,
   createGuard,

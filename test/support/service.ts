@@ -13,7 +13,7 @@ import { findEmptyRedis } from './redis.ts';
 
 const LANES = fileURLToPath(new URL('../../config/lanes', import.meta.url));
 const DEMO_ORIGIN = 'http://127.0.0.1:8090';
-const KEYRING = `k1:${Buffer.alloc(32, 7).toString('base64')}`;
+export const TEST_KEYRING = `k1:${Buffer.alloc(32, 7).toString('base64')}`;
 
 const openApi = createOpenApiChecks(buildOpenApi('http://service.example'));
 
@@ -79,7 +79,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
       DATABASE_URL: database.url,
       REDIS_URL: options.redisUrl ?? (await findEmptyRedis()),
       API_KEY_PEPPER: TEST_PEPPER,
-      SECRETS_KEYRING: KEYRING,
+      SECRETS_KEYRING: TEST_KEYRING,
       LANES_DIR: lanesDir,
       LOG_LEVEL: 'info',
       ...options.env,

@@ -1,11 +1,14 @@
-import type { Nodes, Parents, Root, RootContent } from 'mdast';
+import type { Link, LinkReference, Nodes, Parents, Root, RootContent } from 'mdast';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { gfmFromMarkdown } from 'mdast-util-gfm';
+import { toString } from 'mdast-util-to-string';
 import { gfm } from 'micromark-extension-gfm';
 import { createTreeBuilder, type TreeBuilder } from './builder.ts';
 import type { CiteFinder } from './cites.ts';
 import { readHtmlInto } from './html.ts';
+import { setFormulasAside, type Formulas } from './markdown-math.ts';
 import { createAnnotator, type Annotation, type Annotator } from './markdown-annotations.ts';
+import { isMarkerText, writeMarked, type Marking } from './markers.ts';
 import { collectDefinitions, type Definitions } from './markdown-definitions.ts';
 import { isTangled } from './markdown-tangled.ts';
 import { headingDepth, PLAIN, type Block, type Inline, type Marks } from './tree.ts';
@@ -17,16 +20,30 @@ const MAX_MARKDOWN_LENGTH = 500_000;
 const MAX_DEPTH = 400;
 
 /** Reads GitHub-flavoured markdown into the answer tree. HTML in it is read as HTML. */
-export function readMarkdownTree(markdown: string, annotations: readonly Annotation[], cites: CiteFinder): Block[] {
-  const source = markdown.slice(0, MAX_MARKDOWN_LENGTH);
+export function readMarkdownTree(
+  markdown: string,
+  annotations: readonly Annotation[],
+  cites: CiteFinder,
+  { markers, formulas: readsFormulas }: { markers: boolean; formulas: boolean },
+): Block[] {
+  const formulas = setFormulasAside(markdown.slice(0, MAX_MARKDOWN_LENGTH), readsFormulas);
+  const { source } = formulas;
   const builder = createTreeBuilder();
-  const annotator = createAnnotator(source, annotations);
+  const annotator = createAnnotator(source, annotations, markers);
   const root = parse(source);
   if (root === null) {
-    readPlain(source, builder, annotator);
+    readPlain(formulas, builder, annotator);
     return builder.finish();
   }
-  walkAll(root, PLAIN, { builder, cites, annotator, definitions: collectDefinitions(root), depth: 0 });
+  walkAll(root, PLAIN, {
+    builder,
+    cites,
+    markers,
+    formulas,
+    annotator,
+    definitions: collectDefinitions(root),
+    depth: 0,
+  });
   return builder.finish();
 }
 
@@ -47,16 +64,22 @@ function parse(source: string): Root | null {
 }
 
 /** Paragraphs of the source as it stands. */
-function readPlain(source: string, builder: TreeBuilder, annotator: Annotator): void {
+function readPlain({ source, toSource }: Formulas, builder: TreeBuilder, annotator: Annotator): void {
   for (const { 0: text, index } of source.matchAll(/\S(?:[^\n]|\n(?!\s*\n))*/g)) {
     const position = { start: { offset: index }, end: { offset: index + text.length } };
     builder.flow(() => {
-      for (const piece of annotator.split(text, position)) builder.text(piece.text, { ...PLAIN, cites: piece.cites });
+      for (const piece of annotator.split(text, position))
+        builder.text(toSource(piece.text), { ...PLAIN, cites: piece.cites });
     });
   }
 }
 
-type Walk = { builder: TreeBuilder; cites: CiteFinder; annotator: Annotator; definitions: Definitions; depth: number };
+type Walk = Marking & {
+  annotator: Annotator;
+  definitions: Definitions;
+  formulas: Formulas;
+  depth: number;
+};
 
 const HIDING_TAG = /^<(script|style|template|noscript|textarea|iframe|svg)\b/i;
 
@@ -96,11 +119,11 @@ function walkNode(node: RootContent, marks: Marks, walk: Walk): void {
       return;
     }
     case 'listItem': {
-      builder.item(() => walkAll(node, marks, walk));
+      builder.item(() => walkAll(node, marks, walk), node.checked ?? null);
       return;
     }
     case 'code': {
-      builder.code(node.lang ?? null, node.value);
+      builder.code(node.lang ?? null, walk.formulas.toSource(node.value));
       return;
     }
     case 'thematicBreak': {
@@ -108,11 +131,15 @@ function walkNode(node: RootContent, marks: Marks, walk: Walk): void {
       return;
     }
     case 'table': {
-      builder.table(node.children.map((row) => row.children.map((cell) => readCell(cell, marks, walk))));
+      builder.table({
+        rows: node.children.map((row) => row.children.map((cell) => readCell(cell, marks, walk))),
+        alignments: node.align ?? [],
+        hasHead: true,
+      });
       return;
     }
     case 'html': {
-      readHtmlInto(builder, node.value, walk.cites);
+      readHtmlInto(builder, walk.formulas.toTex(node.value), walk.cites);
       return;
     }
     default: {
@@ -163,17 +190,18 @@ function walkInline(node: RootContent, marks: Marks, walk: Walk): void {
     }
     case 'image':
     case 'imageReference': {
-      readImage(node.alt ?? '', marks, walk);
+      readImage(walk.formulas.toTex(node.alt ?? ''), marks, walk);
       return;
     }
     case 'footnoteReference': {
-      const cite = walk.cites.ofUrl(walk.definitions.footnoteUrls.get(node.identifier), '', 'citation');
+      const note = walk.definitions.footnotes.get(node.identifier);
+      const cite = walk.cites.ofUrl(note?.url, note?.title ?? '', 'citation');
       if (cite !== null) builder.chip(cite, true);
       return;
     }
     case 'footnoteDefinition':
       // A note that names a source is that source; any other note is text.
-      if (walk.definitions.footnoteUrls.has(node.identifier)) return;
+      if (walk.definitions.footnotes.has(node.identifier)) return;
       {
         builder.flow(() => walkAll(node, marks, walk));
         return;
@@ -183,10 +211,20 @@ function walkInline(node: RootContent, marks: Marks, walk: Walk): void {
   }
 }
 
-function readLink(node: Parents, url: string | undefined, marks: Marks, walk: Walk): void {
-  const { builder } = walk;
-  const cite = marks.link === null ? walk.cites.ofUrl(url, '', 'citation') : null;
+function readLink(node: Link | LinkReference, url: string | undefined, marks: Marks, walk: Walk): void {
+  const { builder, annotator, markers } = walk;
+  if (annotator.isMarker(node.position)) {
+    for (const cite of annotator.takeMarkers(node.position)) builder.chip(cite, true);
+    return;
+  }
+  const target = url === undefined ? undefined : walk.formulas.toSource(url);
+  const cite = marks.link === null ? walk.cites.ofUrl(target, '', 'citation') : null;
+  if (cite !== null && markers && isMarkerText(toString(node), cite.url)) {
+    builder.chip(cite, true);
+    return;
+  }
   const before = builder.words();
+  builder.gap('links');
   walkAll(node, cite === null ? marks : { ...marks, link: cite }, walk);
   if (cite !== null && builder.words() === before) builder.chip(cite, false);
 }
@@ -198,8 +236,10 @@ function readImage(alt: string, marks: Marks, { builder }: Walk): void {
   builder.gap('words');
 }
 
-function writeAnnotated(node: Nodes, value: string, marks: Marks, { builder, annotator }: Walk): void {
-  for (const piece of annotator.split(value, node.position)) {
-    builder.text(piece.text, piece.cites.length === 0 ? marks : { ...marks, cites: piece.cites });
+function writeAnnotated(node: Nodes, value: string, marks: Marks, walk: Walk): void {
+  for (const { text, cites, isMarker } of walk.annotator.split(value, node.position)) {
+    if (isMarker) continue;
+    const written = marks.code ? walk.formulas.toSource(text) : walk.formulas.toTex(text);
+    writeMarked(written, cites.length === 0 ? marks : { ...marks, cites }, walk);
   }
 }

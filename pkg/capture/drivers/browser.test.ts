@@ -159,7 +159,7 @@ describe('an answer is read when it is finished', () => {
     </script>`;
     const result = await capture(html, { finished: { quietMs: 100, streams: ['**/stream'] } });
     expect(textOf(result)).toBe('first last');
-    expect('signals' in result && result.signals.map(({ name }) => name)).toContain('streams ended');
+    expect('signals' in result && result.signals.map(({ name }) => name)).toContain('stream ended');
   });
 
   it('when the page moved on to another document to answer', async () => {

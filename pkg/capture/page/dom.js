@@ -59,36 +59,67 @@ function splitSelector(selector, separator) {
   return parts;
 }
 
-/** @typedef {{compound: string, parentOnly: boolean}} Ancestor */
-/** @type {Map<string, {last: string, ancestors: Ancestor[]}[]>} */
+/** What CSS can't say of a node. @typedef {{css: string, texts: string[], visible: boolean}} Compound */
+/** @typedef {{compound: Compound, parentOnly: boolean}} Ancestor */
+/** @typedef {{plain: boolean, alternatives: {last: Compound, ancestors: Ancestor[]}[]}} ParsedSelector */
+/** @type {Map<string, ParsedSelector>} */
 const parsedSelectors = new Map();
+
+const OWN_FILTER = /:has-text\(\s*("(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*\)|:visible(?![\w-])/g;
+
+/** @param {string} word @returns {Compound} */
+function parseCompound(word) {
+  /** @type {string[]} */
+  const texts = [];
+  let visible = false;
+  const css = word.replace(OWN_FILTER, (_, /** @type {string | undefined} */ quoted) => {
+    if (quoted === undefined) visible = true;
+    else texts.push(foldSpace(quoted.slice(1, -1).replace(/\\(.)/g, '$1')).toLowerCase());
+    return '';
+  });
+  return { css: /(^|[+~])$/.test(css) ? `${css}*` : css, texts, visible };
+}
 
 /** @param {string} selector alternatives, each as its last compound and, from the inside, those around it */
 function parseSelector(selector) {
   const known = parsedSelectors.get(selector);
   if (known) return known;
-  const parsed = splitSelector(selector, /,/).map((alternative) => {
+  const alternatives = splitSelector(selector, /,/).map((alternative) => {
     // Siblings share a root, so that `a + b` can stay one compound for the browser.
     const joined = alternative
       .trim()
       .replace(/\s*([+~])\s*(?![=\]])/g, '$1')
       .replace(/\s*>\s*/g, ' > ');
     const words = splitSelector(joined, /\s/).filter((word) => word !== '');
-    const last = words.pop() ?? '*';
+    const last = parseCompound(words.pop() ?? '*');
     /** @type {Ancestor[]} */
     const ancestors = [];
     let parentOnly = false;
     for (const word of words.reverse()) {
       if (word === '>') parentOnly = true;
       else {
-        ancestors.push({ compound: word, parentOnly });
+        ancestors.push({ compound: parseCompound(word), parentOnly });
         parentOnly = false;
       }
     }
     return { last, ancestors };
   });
+  const parsed = { plain: selector.search(OWN_FILTER) === -1, alternatives };
   parsedSelectors.set(selector, parsed);
   return parsed;
+}
+
+/** Whether the browser's own `querySelector` says all that there is to say. @param {string} selector */
+function isPlain(selector) {
+  return shadowRoots.size === 0 && parseSelector(selector).plain;
+}
+
+/** @param {Element} element @param {Compound} compound */
+function passes(element, { texts, visible }) {
+  if (visible && !isVisible(element)) return false;
+  if (texts.length === 0) return true;
+  const text = foldSpace(allText(element)).toLowerCase();
+  return texts.every((wanted) => text.includes(wanted));
 }
 
 /** @param {Element} element @param {Ancestor[]} ancestors @param {number} from @returns {boolean} */
@@ -96,7 +127,12 @@ function standsBelow(element, ancestors, from) {
   const wanted = ancestors[from];
   if (!wanted) return true;
   for (let parent = parentOf(element); parent; parent = parentOf(parent)) {
-    if (parent.matches(wanted.compound) && standsBelow(parent, ancestors, from + 1)) return true;
+    if (
+      parent.matches(wanted.compound.css) &&
+      passes(parent, wanted.compound) &&
+      standsBelow(parent, ancestors, from + 1)
+    )
+      return true;
     if (wanted.parentOnly) return false;
   }
   return false;
@@ -104,9 +140,9 @@ function standsBelow(element, ancestors, from) {
 
 /** Like `matches`, where a selector reaches across shadow roots. @param {Element} element @param {string} selector */
 function deepMatches(element, selector) {
-  if (shadowRoots.size === 0) return element.matches(selector);
-  return parseSelector(selector).some(
-    ({ last, ancestors }) => element.matches(last) && standsBelow(element, ancestors, 0),
+  if (isPlain(selector)) return element.matches(selector);
+  return parseSelector(selector).alternatives.some(
+    ({ last, ancestors }) => element.matches(last.css) && passes(element, last) && standsBelow(element, ancestors, 0),
   );
 }
 
@@ -115,20 +151,21 @@ function deepMatches(element, selector) {
  * @param {string} selector @returns {Element[]}
  */
 function findAll(selector) {
-  if (shadowRoots.size === 0) return [...document.querySelectorAll(selector)];
+  if (isPlain(selector)) return [...document.querySelectorAll(selector)];
   /** @type {Set<Element>} */
   const found = new Set();
   for (const root of [document, ...shadowRoots]) {
     if (root instanceof ShadowRoot && !root.host.isConnected) continue;
-    for (const { last, ancestors } of parseSelector(selector))
-      for (const element of root.querySelectorAll(last)) if (standsBelow(element, ancestors, 0)) found.add(element);
+    for (const { last, ancestors } of parseSelector(selector).alternatives)
+      for (const element of root.querySelectorAll(last.css))
+        if (passes(element, last) && standsBelow(element, ancestors, 0)) found.add(element);
   }
   return [...found].sort(compareOrder);
 }
 
 /** @param {string} selector @returns {Element | undefined} */
 function findFirst(selector) {
-  if (shadowRoots.size === 0) return document.querySelector(selector) ?? undefined;
+  if (isPlain(selector)) return document.querySelector(selector) ?? undefined;
   return findAll(selector)[0];
 }
 
@@ -166,7 +203,8 @@ function shownChildren(node) {
   return node.childNodes;
 }
 
-const NO_TEXT = new Set(['SCRIPT', 'STYLE', 'TEMPLATE', 'NOSCRIPT', 'BUTTON']);
+const UNSEEN = new Set(['SCRIPT', 'STYLE', 'TEMPLATE', 'NOSCRIPT']);
+const NO_TEXT = new Set([...UNSEEN, 'BUTTON']);
 
 /** Text without what is no part of an answer; cheap, so it asks for no styles.
  * @param {Node} node @param {string} drop selector, empty for none @returns {string} */
@@ -181,6 +219,15 @@ function textOf(node, drop) {
   return text;
 }
 
+/** Everything that a node says, what its buttons say too. @param {Node} node @returns {string} */
+function allText(node) {
+  if (node instanceof Text) return node.data;
+  if (node instanceof Element && UNSEEN.has(node.tagName)) return '';
+  let text = '';
+  for (const child of shownChildren(node)) text += allText(child);
+  return text;
+}
+
 /** @param {string} text */
 function foldSpace(text) {
   return text.replace(/\s+/g, ' ').trim();
@@ -189,8 +236,8 @@ function foldSpace(text) {
 /** @param {Element} element @param {string | undefined} selector @returns {Element | null} a match inside, also in shadow roots */
 function findInside(element, selector) {
   if (selector === undefined) return null;
-  const light = element.querySelector(selector);
-  if (light || shadowRoots.size === 0) return light;
+  const light = parseSelector(selector).plain ? element.querySelector(selector) : null;
+  if (light || isPlain(selector)) return light;
   return findAll(selector).find((candidate) => isInside(candidate, element)) ?? null;
 }
 

@@ -20,6 +20,8 @@ const seen = {
   webSearch: false,
   text: '',
   changedAtMs: 0,
+  /** Goes up with each order; an order that is no longer the latest ends. */
+  turn: 0,
   busy: false,
   /** @type {number | null} */ absentSinceMs: null,
   leaving: false,
@@ -27,15 +29,26 @@ const seen = {
   onChange: () => {},
 };
 
-/** @param {PageOrder} order */
-function observe(order) {
+/** What is collected from the first moment on. @type {ReadRules[]} */
+const collected = [];
+
+/** Called before anything of the page runs, where something may be shown for a moment only.
+ * @param {PageOrder['part'][]} parts */
+function begin(parts) {
+  const isTop = window.top === window;
+  // Which iframe this is nobody knows yet: what is read of it later is what its own part asks for.
+  for (const part of parts) if (part.isTop === isTop) collected.push(part.read);
+  if (collected.length > 0) observe();
+}
+
+function observe() {
   if (seen.observing) return;
   seen.observing = true;
   seen.changedAtMs = performance.now();
   const options = { childList: true, subtree: true, characterData: true, attributes: true };
   const observer = new MutationObserver((records) => {
     for (const { addedNodes } of records) for (const node of addedNodes) findRoots(node);
-    collect(order.profile.read);
+    for (const read of collected) collect(read);
     seen.onChange();
   });
   rootListeners.push((root) => observer.observe(root, options));
@@ -63,13 +76,16 @@ function listSearches() {
   return texts.filter((text, index) => !texts[index + 1]?.startsWith(text));
 }
 
-/** @param {NonNullable<PageOrder['profile']['finished']['markers']>[number]} marker */
+/** @param {PageOrder['part']['markers'][number]['marker']} marker */
 function holds(marker) {
   if ('present' in marker) return findFirst(marker.present) !== undefined;
   if ('gone' in marker) return findFirst(marker.gone) === undefined;
   if ('visible' in marker) return findAll(marker.visible).some(isVisible);
   if ('hidden' in marker) return !findAll(marker.hidden).some(isVisible);
-  return findAll(marker.of).at(-1)?.getAttribute(marker.attribute) === marker.is;
+  const last = findAll(marker.of).at(-1);
+  if (!last) return false;
+  if ('attribute' in marker) return last.getAttribute(marker.attribute) === marker.is;
+  return foldSpace(allText(last)).toLowerCase().includes(foldSpace(marker.text).toLowerCase());
 }
 
 function pageStatus() {
@@ -83,35 +99,49 @@ function pageText() {
   return foldSpace(text).toLowerCase();
 }
 
-/** @param {NonNullable<NonNullable<PageOrder['profile']['classify']>['absent']>[number]} condition */
-function meets({ selector, status, title, text }) {
+/** @param {PageOrder['part']['absent'][number]} condition */
+function meets({ selector, status, title, text, url }) {
+  if (url !== undefined && !new RegExp(url, 's').test(location.href)) return false;
   if (status !== undefined && !status.includes(pageStatus())) return false;
   if (title !== undefined && !document.title.toLowerCase().includes(title.toLowerCase())) return false;
   if (selector !== undefined && findFirst(selector) === undefined) return false;
   return text === undefined || pageText().includes(foldSpace(text).toLowerCase());
 }
 
+/** @type {Record<'blocked' | 'signIn' | 'error', {kind: 'blocked' | 'unusable', says: string}>} */
+const REFUSALS = {
+  blocked: { kind: 'blocked', says: 'The page shows a refusal' },
+  signIn: { kind: 'blocked', says: 'The page asks to sign in' },
+  error: { kind: 'unusable', says: 'The page shows an error' },
+};
+
 /** What kind of page this is, when it is none that could hold an answer. @param {PageOrder} order @returns {Glance | null} */
-function classify(order) {
-  const { absent = [], blocked = [], consent = [] } = order.profile.classify ?? {};
+function classify({ part, ignoredConsent }) {
   const signals = listSignals();
   const status = pageStatus();
-  const at =
-    status > 0 ? `HTTP ${status}, title "${document.title.slice(0, 100)}"` : `title "${document.title.slice(0, 100)}"`;
-  if (blocked.some(meets)) return { kind: 'blocked', detail: `The page shows a refusal (${at}).`, signals };
+  const title = `title "${document.title.slice(0, 100)}"`;
+  const at = status > 0 ? `HTTP ${status}, ${title}` : title;
+  const refusal = part.refusals.find(({ condition }) => meets(condition));
+  if (refusal) {
+    const { kind, says } = REFUSALS[refusal.kind];
+    return { kind, detail: `${says} (${at}).`, signals };
+  }
   const now = performance.now();
-  if (absent.some(meets)) {
+  if (part.absent.some(meets)) {
     seen.absentSinceMs ??= now;
     const since = Math.max(seen.absentSinceMs, seen.changedAtMs);
     return now - since >= ABSENT_FOR_MS ? { kind: 'absent', proofHtml: null, signals } : null;
   }
   seen.absentSinceMs = null;
-  if (status === 403 || status === 429) return { kind: 'blocked', detail: `The page was refused (${at}).`, signals };
-  if (status >= 400) return { kind: 'unusable', detail: `The page answered with an error (${at}).`, signals };
-  const index = consent.findIndex(
-    ({ when }, index) => !order.ignoredConsent.includes(index) && findAll(when).some(isVisible),
+  // Of other documents the profile alone knows what their status means.
+  if (part.isTop || part.holdsAnswer) {
+    if (status === 403 || status === 429) return { kind: 'blocked', detail: `The page was refused (${at}).`, signals };
+    if (status >= 400) return { kind: 'unusable', detail: `The page answered with an error (${at}).`, signals };
+  }
+  const overlay = part.consent.find(
+    ({ when, index }) => !ignoredConsent.includes(index) && findAll(when).some(isVisible),
   );
-  return index === -1 ? null : { kind: 'consent', index, signals };
+  return overlay ? { kind: 'consent', index: overlay.index, signals } : null;
 }
 
 function listSignals() {
@@ -123,39 +153,53 @@ function signal(name, atMs, again = false) {
   if (again || !seen.signals.has(name)) seen.signals.set(name, Math.round(atMs));
 }
 
+/** What must have come to rest: the text, and how many sources stand in it and beside it, which often come last.
+ * @param {PageOrder} order */
+function answerState({ part: { read }, question }) {
+  const text = answerText(read, seen.before, question);
+  const sources = (read.citations ?? []).map(({ item }) => findAll(item).length);
+  return { text, state: [text, ...sources].join('\0') };
+}
+
+/** Whether all that this document shows for the end is there. @param {PageOrder} order @param {number} askedForMs */
+function isHeld({ part }, askedForMs) {
+  const busy = part.busy !== undefined && findAll(part.busy).some(isVisible);
+  if (busy) {
+    seen.busy = true;
+    signal('busy', askedForMs);
+    seen.signals.delete('idle');
+  } else if (seen.busy) signal('idle', askedForMs);
+  let all = !busy;
+  for (const { name, marker } of part.markers) {
+    if (holds(marker)) signal(name, askedForMs);
+    else {
+      seen.signals.delete(name);
+      all = false;
+    }
+  }
+  return all && (part.until === undefined || findFirst(part.until) !== undefined);
+}
+
 /** @param {PageOrder} order @param {number} startedAtMs @returns {{done: boolean, nextMs: number}} */
 function lookAtAnswer(order, startedAtMs) {
-  const { finished, read } = order.profile;
-  const { until } = order.profile.go;
+  const { quietMs, graceMs } = order.part;
   const now = performance.now();
   const askedForMs = now - startedAtMs + order.askedAgoMs;
-  const text = answerText(read, seen.before);
-  if (text !== seen.text) {
-    seen.text = text;
+  const { text, state } = answerState(order);
+  if (state !== seen.text) {
+    // The first look only says what stands there.
+    if (seen.text !== '') signal('last change', askedForMs, true);
+    seen.text = state;
     seen.changedAtMs = now;
     seen.leaving = false;
   }
   const hasText = text.trim() !== '';
   if (hasText) signal('text', askedForMs);
-  const busy = finished.busy !== undefined && findAll(finished.busy).some(isVisible);
-  if (busy) {
-    seen.busy = true;
-    signal('busy', askedForMs);
-  } else if (seen.busy) signal('idle', askedForMs);
-
-  const markers = finished.markers ?? [];
-  const held = markers.map((marker) => holds(marker));
-  held.forEach((isHeld, index) => {
-    if (isHeld) signal(`marker ${index + 1}`, askedForMs);
-    else seen.signals.delete(`marker ${index + 1}`);
-  });
-
-  const quietMs = now - seen.changedAtMs;
-  const waits = [finished.quietMs - quietMs, order.settleMs - (now - startedAtMs)];
-  if (!hasText && !seen.busy) waits.push((finished.graceMs ?? DEFAULT_GRACE_MS) - askedForMs);
+  const held = isHeld(order, askedForMs);
+  const waits = [quietMs - (now - seen.changedAtMs), order.settleMs - (now - startedAtMs)];
+  if (!hasText && !seen.busy) waits.push((graceMs ?? DEFAULT_GRACE_MS) - askedForMs);
   const waitMs = Math.max(...waits);
-  const here = document.readyState !== 'loading' && (until === undefined || findFirst(until) !== undefined);
-  const possible = here && !seen.leaving && !busy && held.every(Boolean);
+  const possible = document.readyState !== 'loading' && !seen.leaving && held;
   if (possible && waitMs <= 0) signal('quiet', askedForMs, true);
   return {
     done: possible && waitMs <= 0,
@@ -165,9 +209,9 @@ function lookAtAnswer(order, startedAtMs) {
 
 /** @param {PageOrder} order @param {boolean} wantsProof @returns {Promise<PageReading>} everything in one moment */
 async function readPage(order, wantsProof) {
-  const { read } = order.profile;
+  const { read } = order.part;
   collect(read);
-  const answers = findAnswers(read, seen.before);
+  const answers = findAnswers(read, seen.before, order.question);
   const fanOut = listSearches();
   const searched = seen.webSearch || fanOut.length > 0;
   const snapshot = wantsProof ? takeSnapshot() : null;
@@ -179,7 +223,7 @@ async function readPage(order, wantsProof) {
     fanOut,
     modelLabel: readModelLabel(read),
     webSearch: read.webSearch !== undefined || searched ? searched : null,
-    hasText: answerText(read, seen.before).trim() !== '',
+    hasText: answerText(read, seen.before, order.question).trim() !== '',
   };
   return { ...reading, proofHtml: snapshot === null ? null : await finishSnapshot(snapshot) };
 }
@@ -191,6 +235,7 @@ async function readPage(order, wantsProof) {
  */
 function lookUntil(look) {
   const startedAtMs = performance.now();
+  const turn = (seen.turn += 1);
   return new Promise((resolve, reject) => {
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     let timer;
@@ -205,6 +250,10 @@ function lookUntil(look) {
     };
     const run = () => {
       dueAtMs = Infinity;
+      if (turn !== seen.turn) {
+        resolve({ kind: 'superseded', signals: [] });
+        return;
+      }
       try {
         const { verdict, nextMs } = look(startedAtMs);
         if (verdict === null) plan(nextMs);
@@ -230,31 +279,47 @@ async function conclude(verdict, order) {
   return { kind: verdict.how, signals: verdict.signals, reading: await readPage(order, order.wantsProof) };
 }
 
+/** @param {boolean} held @returns {Glance} */
+function ready(held) {
+  return { kind: 'ready', held, signals: listSignals() };
+}
+
+/** Remembers what stands there before the question: it can't be the answer. @param {PageOrder} order */
+function rememberBefore({ part: { read } }) {
+  const drop = dropSelector(read);
+  if (read.answer !== undefined) seen.before = findAll(read.answer).map((element) => textOf(element, drop) || '\0');
+}
+
 /** Before asking: until the page is there, or turns out to be another kind of page. @param {PageOrder} order */
 async function arrive(order) {
-  observe(order);
-  const { read, go } = order.profile;
+  observe();
+  const { until } = order.part;
   const verdict = await lookUntil((startedAtMs) => {
     const parsed = document.readyState !== 'loading';
     const verdict = parsed ? classify(order) : null;
     if (verdict) return { verdict, nextMs: 0 };
     const late = performance.now() - startedAtMs >= order.budgetMs;
-    const here = parsed && seen.absentSinceMs === null && (go.until === undefined || findFirst(go.until) !== undefined);
+    const here = parsed && seen.absentSinceMs === null && (until === undefined || findFirst(until) !== undefined);
     if (!here && !late) return { verdict: null, nextMs: 50 };
-    const drop = dropSelector(read);
-    if (read.answer !== undefined) seen.before = findAll(read.answer).map((element) => textOf(element, drop) || '\0');
-    return { verdict: { kind: 'ready', signals: listSignals() }, nextMs: 0 };
+    rememberBefore(order);
+    return { verdict: ready(here), nextMs: 0 };
   });
   return await conclude(verdict, order);
+}
+
+/** Right before the question. @param {PageOrder} order */
+function mark(order) {
+  observe();
+  rememberBefore(order);
+  return ready(true);
 }
 
 /** After asking: until the answer is finished, the time is over, or it turns out that there will be none.
  * @param {PageOrder} order @returns {Promise<PageVerdict>} */
 async function wait(order) {
-  observe(order);
-  collect(order.profile.read);
+  observe();
+  collect(order.part.read);
   let classifiedAtMs = -Infinity;
-  const { error } = order.profile.finished;
   const verdict = await lookUntil((startedAtMs) => {
     const now = performance.now();
     const { done, nextMs } = lookAtAnswer(order, startedAtMs);
@@ -262,13 +327,8 @@ async function wait(order) {
     // Conditions may ask for the whole page's text, which is too dear for every change of a stream.
     if (done || late || now - classifiedAtMs >= LOOK_EVERY_MS) {
       classifiedAtMs = now;
-      const found = document.readyState === 'loading' && !late ? null : classify(order);
+      const found = document.readyState === 'loading' && !late ? null : interrupted(order);
       if (found) return { verdict: found, nextMs: 0 };
-      if (error !== undefined && findAll(error).some(isVisible))
-        return {
-          verdict: { kind: 'failed', detail: 'The page shows its marker of failure.', signals: listSignals() },
-          nextMs: 0,
-        };
     }
     if (late) return { verdict: { kind: 'over', how: 'late', signals: listSignals() }, nextMs: 0 };
     const finished = done && seen.absentSinceMs === null;
@@ -280,14 +340,57 @@ async function wait(order) {
   return await conclude(verdict, order);
 }
 
+/** @param {PageOrder} order @returns {Glance | null} */
+function interrupted(order) {
+  const { error } = order.part;
+  if (error === undefined || !findAll(error).some(isVisible)) return classify(order);
+  return { kind: 'failed', detail: 'The page shows its marker of failure.', signals: listSignals() };
+}
+
+/**
+ * In a document beside the answer's: until something in it ends the capture or, where `forHold`, until it shows all that
+ * it has to show for the end. @param {PageOrder} order @param {boolean} forHold
+ */
+async function attend(order, forHold) {
+  observe();
+  collect(order.part.read);
+  const verdict = await lookUntil((startedAtMs) => {
+    const found = document.readyState === 'loading' ? null : interrupted(order);
+    if (found) return { verdict: found, nextMs: 0 };
+    const pastMs = performance.now() - startedAtMs;
+    const held = isHeld(order, pastMs + order.askedAgoMs) && seen.absentSinceMs === null;
+    return { verdict: (held && forHold) || pastMs >= order.budgetMs ? ready(held) : null, nextMs: LOOK_EVERY_MS };
+  });
+  return await conclude(verdict, order);
+}
+
+/** @param {PageOrder} order @returns {Promise<PageVerdict>} */
+async function read(order) {
+  return { kind: 'finished', signals: listSignals(), reading: await readPage(order, false) };
+}
+
 /** Between two steps: what kind of page this is now. @param {PageOrder} order */
 async function check(order) {
   const verdict = await lookUntil(() => {
     const verdict = classify(order);
     const undecided = verdict === null && seen.absentSinceMs !== null;
-    return { verdict: verdict ?? (undecided ? null : { kind: 'ready', signals: listSignals() }), nextMs: 50 };
+    return { verdict: verdict ?? (undecided ? null : ready(true)), nextMs: 50 };
   });
   return await conclude(verdict, order);
 }
 
-Object.defineProperty(globalThis, Symbol.for('search-capture'), { value: { arrive, check, wait } });
+Object.defineProperty(globalThis, Symbol.for('search-capture'), {
+  value: {
+    begin,
+    arrive,
+    mark,
+    check,
+    wait,
+    watch: (/** @type {PageOrder} */ order) => attend(order, false),
+    hold: (/** @type {PageOrder} */ order) => attend(order, true),
+    read,
+    findRevealing,
+    learnRevealed,
+    explainSelector,
+  },
+});

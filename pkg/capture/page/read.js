@@ -1,18 +1,42 @@
 // Reading the answer and what stands around it. Runs inside the page.
 
 /** @typedef {import('./messages.ts').PageOrder} PageOrder */
-/** @typedef {PageOrder['profile']['read']} ReadRules */
+/** @typedef {PageOrder['part']['read']} ReadRules */
 /** @typedef {NonNullable<ReadRules['citations']>[number]} CitationRule */
 
-/** The answer's nodes: matches that were there before we asked and still say the same are none of it.
- * @param {ReadRules} read @param {string[]} before texts of the matches before asking @returns {Element[]} */
-function findAnswers(read, before) {
+/**
+ * The answer's nodes: what was there before we asked and still says the same is none of it, nor are our own words.
+ * @param {ReadRules} read @param {string[]} before texts of the matches before asking
+ * @param {string | null} question what was asked in the page @returns {Element[]}
+ */
+function findAnswers(read, before, question) {
   if (read.answer === undefined) return [];
   const drop = dropSelector(read);
-  const fresh = findAll(read.answer).filter(
-    (element, index) => before[index] === undefined || before[index] !== textOf(element, drop),
-  );
+  const known = new Map(before.map((text) => [text, before.filter((other) => other === text).length]));
+  let fresh = findAll(read.answer).filter((element) => {
+    const text = textOf(element, drop) || '\0';
+    const left = known.get(text) ?? 0;
+    // The same answer may be given twice, so each text from before hides one node only.
+    known.set(text, left - 1);
+    return left <= 0;
+  });
+  if (read.question !== undefined) {
+    const asked = findAll(read.question).at(-1);
+    if (asked) fresh = fresh.filter((element) => compareOrder(asked, element) < 0 && !isInside(element, asked));
+  } else if (question !== null) fresh = withoutOwnWords(fresh, question);
   return read.join === true ? fresh : fresh.slice(-1);
+}
+
+/**
+ * The first node that says just what we asked is our question, unless the page shows the question elsewhere too: then
+ * it is an engine that repeats it.
+ * @param {Element[]} nodes @param {string} question
+ */
+function withoutOwnWords(nodes, question) {
+  const own = nodes.findIndex((element) => foldSpace(allText(element)) === question);
+  if (own === -1 || question === '') return nodes;
+  const isShownTwice = pageText().split(question.toLowerCase()).length > 2;
+  return nodes.length === 1 && isShownTwice ? nodes : nodes.filter((_, index) => index !== own);
 }
 
 /** @param {ReadRules} read */
@@ -20,27 +44,69 @@ function dropSelector(read) {
   return (read.drop ?? []).join(', ');
 }
 
-/** The text that must be there and come to rest. @param {ReadRules} read @param {string[]} before @returns {string} */
-function answerText(read, before) {
+/** The text that must be there and come to rest.
+ * @param {ReadRules} read @param {string[]} before @param {string | null} question @returns {string} */
+function answerText(read, before, question) {
   if (read.answer === undefined) {
     const items = read.results ? findAll(read.results.item) : [];
     return items.map((item) => textOf(item, '')).join('\n');
   }
   const drop = dropSelector(read);
-  return findAnswers(read, before)
+  return findAnswers(read, before, question)
     .map((element) => textOf(element, drop))
     .join('\n');
 }
 
+/** What was shown only when a person would have clicked, by rule and place. @type {Map<string, {url: string, title: string}>} */
+const learned = new Map();
+
+/** @param {Element} item @param {CitationRule} rule */
+function findLearned(item, rule) {
+  if (!rule.reveal || learned.size === 0) return undefined;
+  return learned.get(`${rule.item} ${findAll(rule.item).indexOf(item)}`);
+}
+
+/** The items whose URL is still to be asked for. @param {CitationRule} rule */
+function findRevealing(rule) {
+  return findAll(rule.item);
+}
+
+/** The card that was read last. */
+let lastCard = '';
+
+/** @param {CitationRule} rule @param {number} index @param {boolean} mayRepeat whether it may be the last one's URL
+ * @returns {boolean} whether the page shows a URL for it now */
+function learnRevealed(rule, index, mayRepeat) {
+  const shown = rule.reveal ? findAll(rule.reveal.shows).filter(isVisible).at(-1) : undefined;
+  if (!shown) {
+    lastCard = '';
+    return false;
+  }
+  const link = findInside(shown, rule.link) ?? (shown.matches('[href]') ? shown : findInside(shown, '[href]'));
+  const url = linkTarget(link?.getAttribute(rule.attribute ?? 'href') ?? '');
+  if (url === '' || (!mayRepeat && url === lastCard)) return false;
+  lastCard = url;
+  const title = titleOf(shown, rule.title) || foldSpace(textOf(link ?? shown, ''));
+  learned.set(`${rule.item} ${index}`, { url, title });
+  return true;
+}
+
+/** A place in the same page is no source, it names one: a footnote. @param {string} href */
+function linkTarget(href) {
+  return href.trim().startsWith('#') ? '' : absolute(href);
+}
+
 /** @param {Element} item @param {CitationRule} rule @returns {string} absolute URL, or empty */
 function citedUrl(item, rule) {
+  const revealed = findLearned(item, rule);
+  if (revealed) return revealed.url;
   const attribute = rule.attribute ?? 'href';
   const holder =
     findInside(item, rule.link) ??
     (item.hasAttribute(attribute)
       ? item
       : (findInside(item, `[${CSS.escape(attribute)}]`) ?? item.closest(`[${CSS.escape(attribute)}]`)));
-  return absolute(holder?.getAttribute(attribute) ?? '');
+  return linkTarget(holder?.getAttribute(attribute) ?? '');
 }
 
 /** @param {string} url */
@@ -62,10 +128,10 @@ function titleOf(item, title) {
   return foldSpace(inside ? textOf(inside, '') : (item.getAttribute(title) ?? ''));
 }
 
-/** @param {string} name as a page shows it: `[1]`, `(1)` or `1` */
+/** @param {string} name as a page shows it: `[1]`, `(1)` or `1`, or as a link to it: `#fn-1` */
 function refName(name) {
   return foldSpace(name)
-    .replace(/^[[(]+|[\])]+$/g, '')
+    .replace(/^[[(#]+|[\])]+$/g, '')
     .trim();
 }
 
@@ -96,11 +162,20 @@ function readListed(read) {
       if (url === '') return;
       const named = rule.refersBy === undefined ? null : item.getAttribute(rule.refersBy);
       const title =
-        titleOf(item, rule.title) || foldSpace(textOf(findInside(item, rule.link ?? 'a[href]') ?? item, ''));
+        findLearned(item, rule)?.title ||
+        titleOf(item, rule.title) ||
+        foldSpace(textOf(findInside(item, rule.link ?? 'a[href]') ?? item, ''));
       listed.push({ url, title, role: rule.role, ref: named === null ? String(index + 1) : refName(named) });
     });
   }
   return listed;
+}
+
+/** The node itself, or the nearest around it: a whole entry may be one link. @param {Element} item @param {string} selector */
+function closest(item, selector) {
+  for (let node = /** @type {Element | null} */ (item); node; node = parentOf(node))
+    if (deepMatches(node, selector)) return node;
+  return null;
 }
 
 /** @param {ReadRules} read */
@@ -109,7 +184,7 @@ function readResultItems(read) {
   if (!rule) return [];
   return findAll(rule.item).flatMap((item) => {
     const selector = rule.link ?? 'a[href]';
-    const link = findInside(item, selector) ?? (item.matches(selector) ? item : null);
+    const link = findInside(item, selector) ?? closest(item, selector);
     const url = absolute(link?.getAttribute('href') ?? '');
     if (url === '') return [];
     /** @param {string | undefined} part */
@@ -177,12 +252,24 @@ function cloneInto(parent, node, cloning, cited) {
   if (!(node instanceof Element) || SKIPPED.has(node.tagName)) return;
   if (cloning.skip !== '' && deepMatches(node, cloning.skip)) return;
   const style = getComputedStyle(node);
-  if (style.display === 'none') return;
+  if (style.display === 'none' || isOrnament(node, style) || isUnseen(node, style)) return;
   const copy = copyElement(node, style, cloning, cited);
   const rule = cited ? undefined : cloning.inline.find(({ item }) => deepMatches(node, item));
   if (rule && copy instanceof Element) markCitation(copy, node, rule);
   parent.appendChild(copy);
   for (const child of shownChildren(node)) cloneInto(copy, child, cloning, cited || rule !== undefined);
+}
+
+const ICON_FONT =
+  /^["']?(material (icons|symbols)|material-(icons|symbols)|fabric|codicon|icomoon|bootstrap-icons|fluent ?system)/i;
+
+/** What people see as a picture or a handle, not as words: a name set in an icon font, the anchor of a heading.
+ * @param {Element} node @param {CSSStyleDeclaration} style */
+function isOrnament(node, style) {
+  if (ICON_FONT.test(style.fontFamily)) return true;
+  if (node.tagName !== 'A' || !(node.getAttribute('href') ?? '').includes('#')) return false;
+  const heading = node.closest('h1, h2, h3, h4, h5, h6');
+  return heading !== null && !/[\p{L}\p{N}]/u.test(textOf(node, ''));
 }
 
 /** @param {Element} node @param {CSSStyleDeclaration} style @param {Cloning} cloning @param {boolean} cited */
@@ -196,6 +283,7 @@ function copyElement(node, style, { target }, cited) {
     const value = node.getAttribute(name);
     if (value !== null) copy.setAttribute(name, value);
   }
+  keepForm(copy, node, style);
   // One link in another would be read as two citations.
   const href = node.getAttribute('href');
   if (href !== null && !cited) copy.setAttribute('href', href.startsWith('#') ? href : absolute(href) || '#');
@@ -226,7 +314,7 @@ function markCitation(copy, item, rule) {
   copy.setAttribute('data-scs-cite', rule.role);
   if (url !== '') copy.setAttribute('data-scs-url', url);
   else copy.setAttribute('data-scs-ref', refOf(item, rule));
-  const title = titleOf(item, rule.title);
+  const title = findLearned(item, rule)?.title || titleOf(item, rule.title);
   if (title !== '') copy.setAttribute('data-scs-title', title);
   const isChip = rule.chip ?? (url === '' || rule.refersBy !== undefined || isChipText(text, url));
   if (isChip) copy.setAttribute('data-scs-chip', '');

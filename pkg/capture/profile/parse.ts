@@ -1,6 +1,7 @@
 import { ValidationError } from 'yup';
 import type { Profile } from './profile.ts';
 import { PROFILE_RULES } from './rules.ts';
+import type { JsonSchema } from './schema.ts';
 
 /**
  * A profile from a document. Throws one error that lists every fault as `path: message`; `path` is where the profile
@@ -14,7 +15,7 @@ export function parseProfile(value: unknown, path: string): Profile {
 
 function isProfile(value: unknown, path: string, faults: string[]): value is Profile {
   try {
-    PROFILE_RULES.validateSync(value, { abortEarly: false, strict: true });
+    PROFILE_RULES.yup.validateSync(value, { abortEarly: false, strict: true });
     return true;
   } catch (error) {
     if (!(error instanceof ValidationError)) throw error;
@@ -24,4 +25,14 @@ function isProfile(value: unknown, path: string, faults: string[]): value is Pro
     }
     return false;
   }
+}
+
+/** The profile as JSON Schema. It says all that a schema can say: the syntax of selectors is the parser's alone. */
+export function profileJsonSchema(): JsonSchema {
+  return {
+    $schema: 'http://json-schema.org/draft-07/schema#',
+    title: 'spec.profile of a CaptureLane',
+    description: 'Explained in docs/lanes.md. Written by `scs lane schema`, from the rules that the service parses by.',
+    ...PROFILE_RULES.json,
+  };
 }

@@ -107,7 +107,7 @@ describe('a profile', () => {
     ],
     [
       'a step that is none',
-      { ...MINIMAL, ask: [{ hover: 'a' }] },
+      { ...MINIMAL, ask: [{ drag: 'a' }] },
       'spec.profile.ask[0]: must have exactly one of the keys: fill, type,',
     ],
     [

@@ -4,14 +4,25 @@ import type { SourceRole } from '../../contract/index.ts';
  * A profile is data: it tells the browser driver how to ask one engine and how to read its answer. The driver knows
  * no engine.
  *
- * Selectors are CSS; they reach through open shadow roots. A template holds `{query}`, `{language}`, `{country}`, `{state}`, `{city}`; in a
- * URL the values are percent-encoded, and a parameter or path segment whose placeholder has no value is dropped.
+ * Selectors are CSS; they reach through open shadow roots, know `:has-text("…")` and `:visible`, and lead into an iframe
+ * by `>>>`. A template holds `{query}`, `{language}`, `{country}`, `{state}`, `{city}`; in a URL the values are
+ * percent-encoded, and a parameter or path segment whose placeholder has no value is dropped.
  */
 export type Profile = {
   go: {
     /** Where to start, for example `https://engine.example/search?q={query}`. */
     url: string;
-    headers?: Record<string, string>;
+    /** Default GET. A body is sent with the first request only. */
+    method?: 'GET' | 'POST';
+    /** Fields of a form; one whose placeholder has no value is left out. */
+    form?: Record<string, string>;
+    /** Any JSON; every text in it is a template, and what holds one without a value is left out. */
+    json?: unknown;
+    /** Templates go with every request of the page, secrets to the origin of `url` only. */
+    headers?: Record<string, string | FromEnv>;
+    cookies?: Cookie[];
+    /** What the browser asks in. Default `{language}`. */
+    locale?: string;
     /** Region fields that the URL or headers above really apply, so that `effective` may name them. */
     applies?: RegionField[];
     /**
@@ -27,8 +38,8 @@ export type Profile = {
     markers?: Marker[];
     /** The text of `read.answer` (or `read.results`) has not changed for this long, seen from inside the page. */
     quietMs: number;
-    /** Globs of URLs whose requests must have ended, where the page makes such requests at all. */
-    streams?: string[];
+    /** What carries the answer and must have ended, where the page makes such requests at all. */
+    streams?: (string | StreamRule)[];
     /** What shows that the page is busy, for example a stop button; its presence is never the end. */
     busy?: string;
     /** A marker of failure that ends the capture early. */
@@ -39,6 +50,8 @@ export type Profile = {
   read: {
     /** The answer's node; with several matches the last one after our question, unless `join`. */
     answer?: string;
+    /** Our own question as the page shows it: only what stands after its last match can be the answer. */
+    question?: string;
     /** Read all matches, joined in order. */
     join?: boolean;
     /** Nodes inside the answer that are no answer: buttons, toolbars, labels. */
@@ -53,6 +66,8 @@ export type Profile = {
     before?: Step[];
     /** Shows that the engine searched the web for this answer. */
     webSearch?: string;
+    /** What to do before the page is left, for example to press stop; nothing depends on whether it works. */
+    leave?: Step[];
   };
   /**
    * Looked at when the page has come up, and from then on until the end. What `blocked` matches is a refusal at once;
@@ -62,41 +77,63 @@ export type Profile = {
   classify?: {
     absent?: Condition[];
     blocked?: Condition[];
-    /** Overlays to dismiss before asking; by `reject` where the page has one. */
-    consent?: { when: string; dismiss: string }[];
+    /** The engine wants an account: a refusal too. */
+    signIn?: Condition[];
+    /** The engine failed: no answer page. */
+    error?: Condition[];
+    /** Overlays to dismiss whenever they show up. */
+    consent?: ConsentRule[];
   };
   /** Links: hosts whose redirect parameter holds the real target, and query parameters that are only tracking. */
   links?: { unwrap?: { host: string; parameter: string }[]; strip?: string[] };
   /** What the page may load. Default: anything the lane's egress allows. */
-  fetch?: { abortTypes?: ResourceType[]; abortUrls?: string[] };
+  fetch?: { abortTypes?: ResourceType[]; abortUrls?: string[]; allowUrls?: string[] };
   /** What is known about the engine beforehand. */
   model?: { providerId: string; label?: string };
 };
 
 export type RegionField = 'country' | 'state' | 'city' | 'language';
 
-export type Step =
+/** A value that stands in no document: the environment variable of this name holds it. */
+export type FromEnv = { env: string };
+
+/** For the site of `go.url`, unless `domain` says otherwise. */
+export type Cookie = { name: string; value: string | FromEnv; domain?: string; path?: string };
+
+/** Glob of the URL. A web socket is taken as idle when nothing came for `quietMs`, or by a message that holds `ends`. */
+export type StreamRule = { url: string; ends: string };
+
+/** `optional`: left out where its target is not to be seen. */
+export type Step = { optional?: boolean } & (
   | { fill: string; with: string }
   | { type: string; with: string }
   | { press: string; key: string }
-  | { click: string; optional?: boolean }
+  /** `all` clicks every match that is to be seen. */
+  | { click: string; all?: boolean }
+  | { hover: string }
   | { select: string; option: string }
   | { waitFor: string }
-  | { scroll: string };
+  | { waitGone: string }
+  | { scroll: string }
+);
 
-/** One observable fact of the page. */
+/** One observable fact of the page. Where a node is asked for what it says, the last match counts. */
 export type Marker =
   | { present: string }
   | { gone: string }
   | { visible: string }
   | { hidden: string }
-  | { attribute: string; of: string; is: string };
+  | { attribute: string; of: string; is: string }
+  | { text: string; of: string };
 
 /**
  * All given parts must hold: `selector` matches anything, `status` holds the document's HTTP status, `title` and `text`
- * stand in the page's title or visible text, whatever the case.
+ * stand in the page's title or visible text, whatever the case, and the page's address matches the glob `url`.
  */
-export type Condition = { selector?: string; status?: number[]; title?: string; text?: string };
+export type Condition = { selector?: string; status?: number[]; title?: string; text?: string; url?: string };
+
+/** Of several selectors in `dismiss` the first that is to be seen is clicked, so `reject` stands before all others. */
+export type ConsentRule = { when: string } & ({ dismiss: string | string[] } | { steps: Step[] });
 
 export type CitationRule = {
   /** Matches inside the answer (a link, a chip) or beside it (an entry of a source list). */
@@ -119,6 +156,11 @@ export type CitationRule = {
    * Brackets around a name do not count. A listed item without such a name is named by its place, from 1.
    */
   refersBy?: string;
+  /**
+   * The URL shows up only when the item is clicked (or pointed at): `shows` is where, as a link or with one inside.
+   * `title` is then looked for there too.
+   */
+  reveal?: { by?: 'click' | 'hover'; shows: string };
 };
 
 export type ResultRule = {

@@ -1,157 +1,167 @@
-import * as yup from 'yup';
 import { SOURCE_ROLES } from '../../contract/index.ts';
-import { findUnknownPlaceholders, PLACEHOLDERS } from './template.ts';
+import {
+  also,
+  anyText,
+  flag,
+  httpStatus,
+  insideSelector,
+  isRecord,
+  jsonTemplate,
+  listOf,
+  mapOf,
+  matching,
+  millis,
+  object,
+  oneOf,
+  oneShape,
+  selector,
+  template,
+  text,
+  textOr,
+  urlTemplate,
+} from './schema.ts';
 
 const FIELDS = ['country', 'state', 'city', 'language'] as const;
 const RESOURCE_TYPES = ['image', 'media', 'font', 'stylesheet'] as const;
-const MAX_WAIT_MS = 600_000;
 
-/** An object that refuses keys it does not know: a misspelt rule would otherwise silently not apply. */
-export function strictObject(fields: yup.ObjectShape): yup.AnyObjectSchema {
-  const allowed = Object.keys(fields).join(', ');
-  return yup
-    .object(fields)
-    .strict()
-    .default(undefined)
-    .typeError('must be an object')
-    .noUnknown(({ unknown }: { unknown?: string }) => `has unknown keys: ${unknown ?? ''} (allowed: ${allowed})`);
-}
+const fromEnv = object({
+  env: matching(/^[A-Z][A-Z0-9_]*$/, 'must be the name of an environment variable, like ENGINE_SESSION'),
+});
+const secretOr = textOr(template, fromEnv);
 
-const text = (): yup.StringSchema => yup.string().strict().typeError('must be a text').min(1, 'must not be empty');
-const needed = (): yup.StringSchema => text().required('is required');
-const flag = (): yup.BooleanSchema => yup.boolean().strict().typeError('must be true or false');
-const millis = (): yup.NumberSchema =>
-  yup
-    .number()
-    .strict()
-    .typeError('must be a number of milliseconds')
-    .integer('must be a whole number')
-    .min(0, 'must not be negative')
-    .max(MAX_WAIT_MS, `must be at most ${MAX_WAIT_MS}`);
-const listOf = (schema: yup.Schema | yup.Lazy<unknown>): yup.ArraySchema<unknown[] | undefined, yup.AnyObject, ''> =>
-  yup.array().of(schema).strict().typeError('must be a list');
-const oneOf = (values: readonly string[]): yup.StringSchema =>
-  text().oneOf(values, `must be one of: ${values.join(', ')}`);
+const go = also(
+  also(
+    object(
+      { url: urlTemplate },
+      {
+        method: oneOf(['GET', 'POST']),
+        form: mapOf(template),
+        json: jsonTemplate,
+        headers: mapOf(secretOr),
+        cookies: listOf(object({ name: text, value: secretOr }, { domain: text, path: text })),
+        locale: template,
+        applies: listOf(oneOf(FIELDS)),
+        until: selector,
+      },
+    ),
+    'has both form and json: a request has one body',
+    (value) => !isRecord(value) || !('form' in value && 'json' in value),
+    { not: { required: ['form', 'json'] } },
+  ),
+  'has a body (form or json), which needs method: POST',
+  (value) => !isRecord(value) || value['method'] === 'POST' || !('form' in value || 'json' in value),
+  {
+    if: { anyOf: [{ required: ['form'] }, { required: ['json'] }] },
+    then: { required: ['method'], properties: { method: { const: 'POST' } } },
+  },
+);
 
-const template = (): yup.StringSchema =>
-  needed().test('placeholders', (value, context) => {
-    const unknown = findUnknownPlaceholders(value ?? '');
-    return (
-      unknown.length === 0 ||
-      context.createError({
-        message: `has unknown placeholders: ${unknown.join(', ')} (known: ${PLACEHOLDERS.join(', ')})`,
-      })
-    );
-  });
-
-const urlTemplate = (): yup.StringSchema =>
-  template().test('url', 'must be an http or https URL', (value) => {
-    const example = (value ?? '').replace(/\{\w+\}/g, 'x');
-    return URL.canParse(example) && /^https?:$/.test(new URL(example).protocol);
-  });
-
-/** One of several shapes, told apart by the key that only one of them has. */
-function oneShape(shapes: Record<string, yup.AnyObjectSchema>): yup.Lazy<unknown> {
-  const wanted = `must have exactly one of the keys: ${Object.keys(shapes).join(', ')}`;
-  const none = yup.mixed().test('shape', wanted, () => false);
-  return yup.lazy((value: unknown) => {
-    if (typeof value !== 'object' || value === null) return none;
-    const matches = Object.keys(shapes).filter((key) => Object.hasOwn(value, key));
-    const [only] = matches;
-    return only !== undefined && matches.length === 1 ? (shapes[only] ?? none) : none;
-  });
-}
+const optional = { optional: flag };
 
 const step = oneShape({
-  fill: strictObject({ fill: needed(), with: template() }),
-  type: strictObject({ type: needed(), with: template() }),
-  press: strictObject({ press: needed(), key: needed() }),
-  click: strictObject({ click: needed(), optional: flag() }),
-  select: strictObject({ select: needed(), option: template() }),
-  waitFor: strictObject({ waitFor: needed() }),
-  scroll: strictObject({ scroll: needed() }),
+  fill: object({ fill: selector, with: template }, optional),
+  type: object({ type: selector, with: template }, optional),
+  press: object({ press: selector, key: text }, optional),
+  click: object({ click: selector }, { ...optional, all: flag }),
+  hover: object({ hover: selector }, optional),
+  select: object({ select: selector, option: template }, optional),
+  waitFor: object({ waitFor: selector }, optional),
+  waitGone: object({ waitGone: selector }, optional),
+  scroll: object({ scroll: selector }, optional),
 });
 
 const marker = oneShape({
-  present: strictObject({ present: needed() }),
-  gone: strictObject({ gone: needed() }),
-  visible: strictObject({ visible: needed() }),
-  hidden: strictObject({ hidden: needed() }),
-  attribute: strictObject({ attribute: needed(), of: needed(), is: yup.string().strict().defined('is required') }),
+  present: object({ present: selector }),
+  gone: object({ gone: selector }),
+  visible: object({ visible: selector }),
+  hidden: object({ hidden: selector }),
+  attribute: object({ attribute: text, of: selector, is: anyText }),
+  text: object({ text, of: selector }),
 });
 
-const condition = strictObject({
-  selector: text(),
-  status: listOf(yup.number().strict().integer().min(100).max(599).required()),
-  title: text(),
-  text: text(),
-}).test('some', 'must say something: selector, status, title or text', isNotEmpty);
+const condition = also(
+  object({}, { selector, status: listOf(httpStatus), title: text, text, url: text }),
+  'must say something: selector, status, title, text or url',
+  (value) => !isRecord(value) || Object.keys(value).length > 0,
+  { minProperties: 1 },
+);
 
-const citation = strictObject({
-  item: needed(),
-  where: oneOf(['inline', 'listed']).required('is required'),
-  role: oneOf(SOURCE_ROLES).required('is required'),
-  link: text(),
-  attribute: text(),
-  title: text(),
-  chip: flag(),
-  refersBy: text(),
-});
+const citation = object(
+  { item: selector, where: oneOf(['inline', 'listed']), role: oneOf(SOURCE_ROLES) },
+  {
+    link: insideSelector,
+    attribute: text,
+    title: text,
+    chip: flag,
+    refersBy: text,
+    reveal: object({ shows: selector }, { by: oneOf(['click', 'hover']) }),
+  },
+);
 
-const headers = yup.lazy((value: unknown): yup.MixedSchema<unknown> | yup.AnyObjectSchema => {
-  if (value === undefined) return yup.mixed();
-  if (!isRecord(value)) return yup.mixed().test('headers', 'must be an object', () => false);
-  return strictObject(Object.fromEntries(Object.keys(value).map((name) => [name, template()])));
-});
+const read = also(
+  object(
+    {},
+    {
+      answer: selector,
+      question: selector,
+      join: flag,
+      drop: listOf(insideSelector),
+      citations: listOf(citation),
+      fanOut: object({ item: selector }, { text: insideSelector }),
+      results: object(
+        { item: selector },
+        { link: insideSelector, title: insideSelector, snippet: insideSelector, date: insideSelector },
+      ),
+      model: object({ selector }, { attribute: text }),
+      before: listOf(step),
+      webSearch: selector,
+      leave: listOf(step),
+    },
+  ),
+  'must name an answer or results',
+  (value) => !isRecord(value) || 'answer' in value || 'results' in value,
+  { anyOf: [{ required: ['answer'] }, { required: ['results'] }] },
+);
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
+const consent = also(
+  object({ when: selector }, { dismiss: textOr(selector, listOf(selector)), steps: listOf(step) }),
+  'must say how the overlay goes away: dismiss or steps, one of them',
+  (value) => !isRecord(value) || 'dismiss' in value !== 'steps' in value,
+  { oneOf: [{ required: ['dismiss'] }, { required: ['steps'] }] },
+);
 
-function isNotEmpty(value: unknown): boolean {
-  return !isRecord(value) || Object.keys(value).length > 0;
-}
+const profile = object(
+  {
+    go,
+    ask: listOf(step),
+    finished: object(
+      { quietMs: millis },
+      {
+        markers: listOf(marker),
+        streams: listOf(textOr(text, object({ url: text, ends: text }))),
+        busy: selector,
+        error: selector,
+        graceMs: millis,
+      },
+    ),
+    read,
+  },
+  {
+    classify: object(
+      {},
+      {
+        absent: listOf(condition),
+        blocked: listOf(condition),
+        signIn: listOf(condition),
+        error: listOf(condition),
+        consent: listOf(consent),
+      },
+    ),
+    links: object({}, { unwrap: listOf(object({ host: text, parameter: text })), strip: listOf(text) }),
+    fetch: object({}, { abortTypes: listOf(oneOf(RESOURCE_TYPES)), abortUrls: listOf(text), allowUrls: listOf(text) }),
+    model: object({ providerId: text }, { label: text }),
+  },
+);
 
 /** The rules of a profile, one for each type of `profile.ts`. */
-export const PROFILE_RULES = strictObject({
-  go: strictObject({ url: urlTemplate(), headers, applies: listOf(oneOf(FIELDS)), until: text() }).required(
-    'is required',
-  ),
-  ask: listOf(step).required('is required'),
-  finished: strictObject({
-    markers: listOf(marker),
-    quietMs: millis().required('is required'),
-    streams: listOf(needed()),
-    busy: text(),
-    error: text(),
-    graceMs: millis(),
-  }).required('is required'),
-  read: strictObject({
-    answer: text(),
-    join: flag(),
-    drop: listOf(needed()),
-    citations: listOf(citation),
-    fanOut: strictObject({ item: needed(), text: text() }),
-    results: strictObject({ item: needed(), link: text(), title: text(), snippet: text(), date: text() }),
-    model: strictObject({ selector: needed(), attribute: text() }),
-    before: listOf(step),
-    webSearch: text(),
-  })
-    .required('is required')
-    .test(
-      'some',
-      'must name an answer or results',
-      (value: unknown) => !isRecord(value) || 'answer' in value || 'results' in value,
-    ),
-  classify: strictObject({
-    absent: listOf(condition),
-    blocked: listOf(condition),
-    consent: listOf(strictObject({ when: needed(), dismiss: needed() })),
-  }),
-  links: strictObject({
-    unwrap: listOf(strictObject({ host: needed(), parameter: needed() })),
-    strip: listOf(needed()),
-  }),
-  fetch: strictObject({ abortTypes: listOf(oneOf(RESOURCE_TYPES)), abortUrls: listOf(needed()) }),
-  model: strictObject({ providerId: needed(), label: text() }),
-}).required('is required');
+export const PROFILE_RULES = { ...profile, yup: profile.yup.required('is required') };

@@ -8,7 +8,12 @@ import type { Schema } from './types.ts';
 
 const MAX_NAME_CHARACTERS = 200;
 
-const name: Schema = { type: 'string', maxLength: MAX_NAME_CHARACTERS, description: 'For people.' };
+const name: Schema = {
+  type: 'string',
+  maxLength: MAX_NAME_CHARACTERS,
+  pattern: '^[^\\u0000]*$',
+  description: 'For people.',
+};
 const surfaces = list(ref('Surface'), { minItems: 1 });
 const url = { ...destinationUrl, description: 'Where each capture of a run is delivered. Public https destination.' };
 

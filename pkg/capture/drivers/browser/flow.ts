@@ -1,61 +1,58 @@
-import { DeadlineError } from '../../../runtime/index.ts';
+import { DeadlineError, withDeadline } from '../../../runtime/index.ts';
 import type { CaptureResult } from '../../outcome.ts';
-import { fillText, fillUrl } from '../../profile/template.ts';
 import { look, type Verdict } from './look.ts';
-import { checkProof, effectiveRegion, refuse, toResult } from './results.ts';
+import { openPage } from './open.ts';
+import { checkProof, effectiveRegion, mergeSignals, refuse, toResult } from './results.ts';
+import { followPieces, type Pieces } from './pieces.ts';
+import { revealLinks } from './reveal.ts';
 import { makeSteps } from './steps.ts';
 import { followStreams, type Streams } from './streams.ts';
 import { explain, leftMs, note, type Visit } from './visit.ts';
 
 /** After something outside the text has changed (a stream ended, a list was opened), the page may draw once more. */
 const SETTLE_MS = 250;
+const LEAVE_MS = 1_000;
 
 /** Opens the page, asks, waits for the answer and reads it. Throws only when page or browser broke. */
 export async function runVisit(visit: Visit): Promise<CaptureResult> {
+  const result = await tryVisit(visit);
+  return 'signals' in result ? result : { ...result, signals: visit.signals };
+}
+
+/** What is to be done once the result stands: it is never lost by it. Ends within a second, but for an observer. */
+export async function endVisit(visit: Visit, result: CaptureResult): Promise<void> {
+  if (visit.page.isClosed()) return;
   try {
-    const { page, profile } = visit;
-    const streams = followStreams(page, profile.finished.streams ?? []);
+    await visit.observer?.leaving?.(visit.page, result);
+    const { leave } = visit.profile.read;
+    if (visit.askedAtMs === null || leave === undefined) return;
+    const answerByMs = visit.clock.nowMs() + LEAVE_MS;
+    await withDeadline(makeSteps({ ...visit, answerByMs }, 'read.leave', leave), LEAVE_MS, 'the last steps');
+  } catch (error) {
+    // Said to the engine, not needed by us.
+    visit.log.debug({ reason: explain(error) }, 'A page was not left as told');
+  }
+}
+
+async function tryVisit(visit: Visit): Promise<CaptureResult> {
+  try {
+    const { page, profile, clock } = visit;
+    const { streams: rules = [], quietMs } = profile.finished;
+    const streams = followStreams(page, { rules, quietMs, clock, note: (name) => note(visit, name) });
+    const pieces = followPieces(page, clock, () => visit.isAsking);
+    await visit.observer?.starting?.(page);
     const refused = await openPage(visit);
     if (refused !== null) return refused;
     const ended = await askQuestion(visit);
     if (ended !== null) return ended;
     visit.warmNext();
-    return await awaitAnswer(visit, streams);
+    return await awaitAnswer(visit, streams, pieces);
   } catch (error) {
     if (visit.page.isClosed()) throw error;
     if (error instanceof DeadlineError || leftMs(visit) === 0)
       return { outcome: 'timeout', detail: `No text within ${visit.task.timeoutMs} ms: ${explain(error)}` };
     return await refuse(visit, 'unusable', `The page could not be read: ${explain(error)}`);
   }
-}
-
-async function openPage(visit: Visit): Promise<CaptureResult | null> {
-  const { page, profile, values } = visit;
-  await prepareRequests(visit);
-  try {
-    // The rest of the load is waited for inside the page: an answer may stream into the document itself.
-    await page.goto(fillUrl(profile.go.url, values), { waitUntil: 'commit', timeout: Math.max(1, leftMs(visit)) });
-    return null;
-  } catch (error) {
-    if (page.isClosed()) throw error;
-    if (leftMs(visit) === 0) return { outcome: 'timeout', detail: 'The page did not answer before the deadline.' };
-    return await refuse(visit, 'unusable', `The page could not be opened: ${explain(error)}`);
-  }
-}
-
-async function prepareRequests({ page, profile, values }: Visit): Promise<void> {
-  const headers = Object.entries(profile.go.headers ?? {}).flatMap(([name, template]): [string, string][] => {
-    const value = fillText(template, values);
-    return value === null ? [] : [[name, value.replace(/[\r\n]+/g, ' ')]];
-  });
-  if (headers.length > 0) await page.setExtraHTTPHeaders(Object.fromEntries(headers));
-  const { abortTypes = [], abortUrls = [] } = profile.fetch ?? {};
-  const types = new Set<string>(abortTypes);
-  // Interception costs a round trip for every request, so it is on only where the profile asks for it.
-  if (types.size > 0) {
-    await page.route('**/*', (route) => (types.has(route.request().resourceType()) ? route.abort() : route.fallback()));
-  }
-  for (const glob of abortUrls) await page.route(glob, (route) => route.abort());
 }
 
 async function askQuestion(visit: Visit): Promise<CaptureResult | null> {
@@ -65,7 +62,8 @@ async function askQuestion(visit: Visit): Promise<CaptureResult | null> {
     if (verdict.kind !== 'ready') return await conclude(visit, verdict);
     if (leftMs(visit) === 0) return { outcome: 'timeout', detail: 'The page was not ready before the deadline.' };
   }
-  const end = await makeSteps(visit, ask);
+  visit.isAsking = ask.length > 0;
+  const end = await makeSteps(visit, 'ask', ask);
   if (end !== null) return await ('verdict' in end ? conclude(visit, end.verdict) : refuseOrTimeOut(visit, end.failed));
   visit.askedAtMs = visit.clock.nowMs();
   return null;
@@ -75,15 +73,18 @@ async function refuseOrTimeOut(visit: Visit, detail: string): Promise<CaptureRes
   return leftMs(visit) === 0 ? { outcome: 'timeout', detail } : await refuse(visit, 'unusable', detail);
 }
 
-async function awaitAnswer(visit: Visit, streams: Streams): Promise<CaptureResult> {
-  const { before = [] } = visit.profile.read;
+async function awaitAnswer(visit: Visit, streams: Streams, pieces: Pieces): Promise<CaptureResult> {
+  const { before = [], citations = [] } = visit.profile.read;
+  const hidden = before.length > 0 || citations.some(({ reveal }) => reveal !== undefined);
   const settleMs = Math.min(SETTLE_MS, visit.profile.finished.quietMs);
-  let isOpened = before.length === 0;
+  let isOpened = !hidden;
   let verdict = await look(visit, 'wait');
   while (verdict.kind === 'finished') {
     if (streams.isPending()) {
       await streams.waitForEnd(leftMs(visit));
-      note(visit, 'streams ended');
+    } else if (pieces.isPending()) {
+      await pieces.waitForEnd(leftMs(visit));
+      note(visit, 'scripts loaded');
     } else if (!isOpened) {
       isOpened = true;
       await openBeforeReading(visit);
@@ -95,11 +96,13 @@ async function awaitAnswer(visit: Visit, streams: Streams): Promise<CaptureResul
 
 /** The answer stands there already: a list that can't be opened costs its entries, never the answer. */
 async function openBeforeReading(visit: Visit): Promise<void> {
-  const end = await makeSteps(visit, visit.profile.read.before ?? []);
-  if (end === null) return;
-  const reason = 'failed' in end ? end.failed : end.verdict.kind;
-  visit.log.warn({ captureId: visit.task.captureId, reason }, 'Something could not be opened before reading');
-  note(visit, 'not all opened');
+  const end = await makeSteps(visit, 'read.before', visit.profile.read.before ?? []);
+  if (end !== null) {
+    const reason = 'failed' in end ? end.failed : end.verdict.kind;
+    visit.log.warn({ captureId: visit.task.captureId, reason }, 'Something could not be opened before reading');
+    note(visit, 'not all opened');
+  }
+  await revealLinks(visit);
 }
 
 async function conclude(visit: Visit, verdict: Verdict): Promise<CaptureResult> {
@@ -112,6 +115,7 @@ async function conclude(visit: Visit, verdict: Verdict): Promise<CaptureResult> 
         outcome: 'absent',
         effectiveRegion: effectiveRegion(visit.profile, visit.task),
         proofHtml: checkProof(visit, verdict.proofHtml),
+        signals: mergeSignals(visit, verdict.signals),
       };
     case 'blocked':
       return await refuse(visit, 'blocked', verdict.detail);

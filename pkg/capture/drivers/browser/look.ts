@@ -1,72 +1,57 @@
-import { DeadlineError } from '../../../runtime/index.ts';
+import type { Frame } from 'playwright-core';
+import { pause } from '../../../runtime/index.ts';
 import type { PageVerdict } from '../../page/messages.ts';
-import { callPage } from '../../page/script.ts';
-import { askedAgoMs, explain, leftMs, note, type Visit } from './visit.ts';
+import { askDocument } from './ask.ts';
+import { dismissConsent } from './consent.ts';
+import { findFrame } from './frames.ts';
+import { waitInFrames } from './look-frames.ts';
+import { leftMs, type Visit } from './visit.ts';
 
-const DISMISS_TIMEOUT_MS = 3_000;
+const FRAME_COMES_UP_MS = 100;
 
-export type Verdict = Exclude<PageVerdict, { kind: 'consent' }>;
+export type Verdict = Exclude<PageVerdict, { kind: 'consent' } | { kind: 'superseded' }>;
 
 /**
  * Lets the page's own script look until it has a verdict. Consent overlays are dismissed on the way, and a page that
  * navigates meanwhile is looked at anew.
  */
-export async function look(visit: Visit, name: 'arrive' | 'check' | 'wait', settleMs = 0): Promise<Verdict> {
+export async function look(visit: Visit, call: 'arrive' | 'mark' | 'check' | 'wait', settleMs = 0): Promise<Verdict> {
   for (;;) {
-    const verdict = await callOnce(visit, name, settleMs);
-    if (verdict === null) continue;
+    const verdict = await lookOnce(visit, call, settleMs);
+    if (verdict === null || verdict.kind === 'superseded') continue;
     if (verdict.kind !== 'consent') return verdict;
     await dismissConsent(visit, verdict.index);
   }
 }
 
-/** Null when the document went away under the script. */
-async function callOnce(
+async function lookOnce(
   visit: Visit,
-  name: 'arrive' | 'check' | 'wait',
+  call: 'arrive' | 'mark' | 'check' | 'wait',
   settleMs: number,
 ): Promise<PageVerdict | null> {
-  const { page, profile, task } = visit;
-  const { finished, read, classify, go } = profile;
-  const expression = callPage(name, {
-    profile: {
-      finished,
-      read,
-      ...(classify === undefined ? {} : { classify }),
-      // After the question it has served its purpose: the page may take it away.
-      go: go.until === undefined || (name === 'wait' && profile.ask.length > 0) ? {} : { until: go.until },
-    },
-    budgetMs: leftMs(visit),
-    askedAgoMs: askedAgoMs(visit),
-    settleMs,
-    ignoredConsent: visit.ignoredConsent,
-    wantsProof: task.wantsProof,
-  });
-  try {
-    return await page.evaluate<PageVerdict>(expression);
-  } catch (error) {
-    if (page.isClosed() || !isNavigation(error)) throw error;
-    if (leftMs(visit) === 0) throw new DeadlineError('the page kept navigating until the deadline');
-    return null;
+  const [top, ...inside] = visit.parts;
+  if (top === undefined) throw new Error('a profile has a part for the page itself');
+  if (call === 'wait')
+    return inside.length === 0
+      ? askDocument(visit, top, visit.page.mainFrame(), call, settleMs)
+      : waitInFrames(visit, settleMs);
+  for (const placed of visit.parts) {
+    const { frames, part } = placed;
+    if (call === 'mark' && !part.holdsAnswer) continue;
+    const mustCome = call === 'arrive' && part.until !== undefined;
+    const frame = mustCome ? await awaitFrame(visit, frames) : await findFrame(visit.page, frames);
+    if (frame === null) continue;
+    const verdict = await askDocument(visit, placed, frame, call, settleMs);
+    if (verdict?.kind !== 'ready') return verdict;
   }
+  return { kind: 'ready', held: true, signals: [] };
 }
 
-function isNavigation(error: unknown): boolean {
-  return /context was destroyed|Cannot find context|frame was detached|because of a navigation/i.test(explain(error));
-}
-
-async function dismissConsent(visit: Visit, index: number): Promise<void> {
-  const rule = visit.profile.classify?.consent?.[index];
-  if (rule === undefined) return;
-  const timeout = Math.max(1, Math.min(DISMISS_TIMEOUT_MS, leftMs(visit)));
-  try {
-    await visit.page.locator(rule.dismiss).first().click({ timeout });
-    await visit.page.locator(rule.when).first().waitFor({ state: 'hidden', timeout });
-    note(visit, 'consent dismissed');
-  } catch (error) {
-    if (visit.page.isClosed()) throw error;
-    // The answer may come all the same; asking through the overlay fails with its own message if not.
-    visit.ignoredConsent.push(index);
-    visit.log.warn({ err: error, rule: rule.when }, 'A consent overlay did not go away');
+/** Null when it has not come up by the deadline. */
+async function awaitFrame(visit: Visit, frames: readonly string[]): Promise<Frame | null> {
+  for (;;) {
+    const frame = await findFrame(visit.page, frames);
+    if (frame !== null || leftMs(visit) === 0) return frame;
+    await pause(FRAME_COMES_UP_MS);
   }
 }

@@ -1,7 +1,7 @@
 import { SOURCE_ROLES, type ObservedModel, type Region, type SourceRole } from '../../../contract/index.ts';
 import { withDeadline } from '../../../runtime/index.ts';
 import { readHtml, readResults, type ListedSource, type Reading } from '../../answer/index.ts';
-import type { CapturedPage, CaptureResult, CaptureTask } from '../../outcome.ts';
+import type { CapturedPage, CaptureResult, CaptureTask, ReadinessSignal } from '../../outcome.ts';
 import type { ListedItem, PageReading, PageSignal } from '../../page/messages.ts';
 import type { Profile } from '../../profile/profile.ts';
 import { findProofFault } from '../../proof/check.ts';
@@ -18,9 +18,10 @@ export function toResult(
 ): CaptureResult {
   const reading = readAnswer(visit.profile, page);
   if (reading.answer.text === '') {
+    const seen = mergeSignals(visit, signals);
     return kind === 'finished'
-      ? { outcome: 'empty', detail: 'The page finished without text.' }
-      : { outcome: 'timeout', detail: `No text within ${visit.task.timeoutMs} ms.` };
+      ? { outcome: 'empty', detail: 'The page finished without text.', signals: seen }
+      : { outcome: 'timeout', detail: `No text within ${visit.task.timeoutMs} ms.`, signals: seen };
   }
   const captured: CapturedPage = {
     answer: reading.answer,
@@ -32,9 +33,14 @@ export function toResult(
     webSearch: page.webSearch,
     effectiveRegion: effectiveRegion(visit.profile, visit.task),
     proofHtml: checkProof(visit, page.proofHtml),
-    signals: [...visit.signals, ...signals].sort((a, b) => a.atMs - b.atMs),
+    signals: mergeSignals(visit, signals),
   };
   return { outcome: kind === 'finished' ? 'completed' : 'partial', ...captured };
+}
+
+/** What was noticed outside the page and in it, in order. */
+export function mergeSignals(visit: Visit, seen: readonly PageSignal[]): ReadinessSignal[] {
+  return [...visit.signals, ...seen].sort((a, b) => a.atMs - b.atMs);
 }
 
 function readAnswer(profile: Profile, page: PageReading): Reading {

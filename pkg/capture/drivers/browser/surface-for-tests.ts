@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { createLog } from '../../../telemetry/index.ts';
 import { systemClock } from '../../../runtime/index.ts';
 import { locateBrowser } from '../../browser/locate.ts';
@@ -26,6 +27,9 @@ export async function openSite() {
     origin,
     on: (path: string, handle: (request: IncomingMessage, response: ServerResponse) => void) => {
       handlers.set(path, handle);
+    },
+    onUpgrade: (handle: (request: IncomingMessage, socket: Socket) => void) => {
+      server.removeAllListeners('upgrade').on('upgrade', handle);
     },
     /** Puts a page at a path of its own and returns its URL. */
     page: (html: string, status = 200): string => {
@@ -58,15 +62,26 @@ export function profileOf(url: string, change: Partial<Profile> = {}): Profile {
   return { go: { url }, ask: [], finished: { quietMs: 150 }, read: { answer: '.answer' }, ...change };
 }
 
-export type CaptureChange = Partial<CaptureTask> & { signal?: AbortSignal };
+export type CaptureChange = Partial<CaptureTask> & {
+  signal?: AbortSignal;
+  secrets?: ReadonlyMap<string, string>;
+  allowHosts?: string[];
+};
 
 export async function captureOnce(
   pool: BrowserPool,
   profile: Profile,
   change: CaptureChange = {},
 ): Promise<CaptureResult> {
-  const { signal = new AbortController().signal, ...task } = change;
-  const driver = createBrowserDriver({ profile, pool, clock: systemClock, log: testLog });
+  const { signal = new AbortController().signal, secrets = new Map(), allowHosts = [], ...task } = change;
+  const driver = createBrowserDriver({
+    profile,
+    pool,
+    secrets,
+    egress: { allowHosts },
+    clock: systemClock,
+    log: testLog,
+  });
   try {
     return await driver.capture(
       {

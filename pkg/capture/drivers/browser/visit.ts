@@ -1,22 +1,44 @@
 import type { Page } from 'playwright-core';
 import type { Clock } from '../../../runtime/index.ts';
 import type { Logger } from '../../../telemetry/index.ts';
-import type { CaptureTask, ReadinessSignal } from '../../outcome.ts';
+import type { CaptureResult, CaptureTask, ReadinessSignal } from '../../outcome.ts';
+import type { PlacedPart } from '../../profile/parts.ts';
 import type { Profile } from '../../profile/profile.ts';
 import type { TemplateValues } from '../../profile/template.ts';
+
+/** A step as whoever writes the lane wants to see it. */
+export type StepAbout = { list: string; index: number; text: string; selector: string };
+export type StepSeen = StepAbout & { tookMs: number; failure: string | null };
+
+/** Looks over the shoulder of one capture; what it does is part of the capture's time. */
+export type CaptureObserver = {
+  /** Before the page goes anywhere. */
+  starting?(page: Page): Promise<void>;
+  beforeStep?(page: Page, step: StepAbout): Promise<void>;
+  afterStep?(page: Page, step: StepSeen): Promise<void>;
+  /** The page still stands as it was read, or as it failed. */
+  leaving?(page: Page, result: CaptureResult): Promise<void>;
+};
 
 /** One capture on its way: what is fixed about it, and what has happened so far. */
 export type Visit = {
   readonly page: Page;
   readonly profile: Profile;
+  /** The profile, document by document. */
+  readonly parts: readonly PlacedPart[];
   readonly task: CaptureTask;
   readonly values: TemplateValues;
+  /** The values that the profile takes from the environment, by variable. */
+  readonly secrets: ReadonlyMap<string, string>;
+  readonly observer?: CaptureObserver | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   /** Waiting for the answer ends here, so that time is left to read what stands there. */
   readonly answerByMs: number;
   /** Prepares the next capture's page, once this one has nothing to do but wait. */
   readonly warmNext: () => void;
+  /** The question is being asked in the page, or has been. */
+  isAsking: boolean;
   /** When the question was sent; null before. */
   askedAtMs: number | null;
   /** Consent overlays that did not go away. */

@@ -1,0 +1,2 @@
+export { classifyAddress, type AddressClass } from './address.ts';
+export { createDnsResolver, createSystemResolver, type Resolve } from './resolver.ts';
