@@ -18,6 +18,7 @@ import { jobRoutes } from './routes/jobs.ts';
 import { regionRoutes } from './routes/regions.ts';
 import { searchRoutes } from './routes/search.ts';
 import { surfaceRoutes } from './routes/surfaces.ts';
+import { watchHistoryRoutes } from './routes/watch-history.ts';
 import { watchRoutes } from './routes/watches.ts';
 
 /**
@@ -39,6 +40,7 @@ export function createApp(deps: ApiDeps): Express {
     ...jobRoutes(deps),
     ...artifactRoutes(deps),
     ...watchRoutes(deps),
+    ...watchHistoryRoutes(deps),
     ...accountRoutes(deps),
     ...deliveryRoutes(deps),
     ...surfaceRoutes(deps),

@@ -40,7 +40,7 @@ export async function attemptDelivery(
   const verdict = await guard.resolveDestination(claim.url);
   if (verdict.kind !== 'allowed')
     return { kind: 'unanswered', error: `${verdict.kind}: ${verdict.reason}`, reached: false };
-  if (stop.aborted) return { kind: 'stopped' };
+  if (isStopped(stop)) return { kind: 'stopped' };
   const { destination } = verdict;
   const secret = claim.secretCiphertext === null ? managedSecret : openOwnSecret(options.keyring, claim);
   if (secret === null) return { kind: 'unanswered', error: 'the signing secret is unavailable', reached: false };
@@ -67,9 +67,14 @@ export async function attemptDelivery(
     );
     return { kind: 'answered', status, retryAfterMs: parseRetryAfter(retryAfter, clock.nowMs()) };
   } catch (error) {
-    if (stop.aborted) return { kind: 'stopped' };
+    if (isStopped(stop)) return { kind: 'stopped' };
     return { kind: 'unanswered', error: describe(error), reached: true };
   }
+}
+
+/** A function, because what was false before an await may be true after it. */
+function isStopped(stop: AbortSignal): boolean {
+  return stop.aborted;
 }
 
 function openOwnSecret(keyring: Keyring, { accountId, captureId, secretCiphertext }: ClaimedDelivery): string | null {

@@ -110,10 +110,13 @@ export async function listDeliveries(sql: Reader, page: DeliveryPage): Promise<D
 
 const CHILDREN = 'SELECT id FROM captures WHERE search_id = :jobId AND account_id = :accountId';
 
+/** Requests that come so close together are one that was sent twice, and a quick receiver may have it by the second. */
+const SAME_REQUEST_SECONDS = 5;
+
 /**
  * Starts a delivery over, whatever became of it: the same bytes and event id, with all attempts before it again. One
- * that is being attempted right now, or was delivered since this transaction began, is what was asked for already and
- * stays as it is: asking twice at once sends once. Throws `NOT_FOUND` when the account has no such delivery.
+ * that is being attempted right now, or was started over a moment ago, is what was asked for already and stays as it is:
+ * asking twice at once sends once. Throws `NOT_FOUND` when the account has no such delivery.
  */
 export async function redeliver(
   sql: Sql,
@@ -125,8 +128,9 @@ export async function redeliver(
      SET state = 'pending', attempts = 0, next_attempt_at = now(), lease_until = NULL,
        started_at = now(), ended_at = NULL
      WHERE id = :id AND account_id = :accountId
-       AND (lease_until IS NULL OR lease_until <= now()) AND (ended_at IS NULL OR ended_at < now())`,
-    { accountId, id },
+       AND (lease_until IS NULL OR lease_until <= now())
+       AND (started_at = created_at OR started_at < now() - make_interval(secs => :seconds))`,
+    { accountId, id, seconds: SAME_REQUEST_SECONDS },
   );
   // A statement of its own, as it must see what a concurrent one has just done.
   const [row] = await query<SummaryRow>(

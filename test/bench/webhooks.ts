@@ -31,8 +31,8 @@ const TEXT = 'Which bicycle is best for commuting? '.repeat(160);
 export async function benchWebhooks(): Promise<Row[]> {
   const database = await openTestDatabase();
   const receiver = fork(fileURLToPath(new URL('receiver.ts', import.meta.url)));
-  const [ready]: unknown[] = await once(receiver, 'message', { signal: AbortSignal.timeout(20_000) });
-  const port = isReady(ready) ? ready.port : 0;
+  const ready: unknown[] = await once(receiver, 'message', { signal: AbortSignal.timeout(20_000) });
+  const port = ready.find(isReady)?.port ?? 0;
   const url = `http://127.0.0.1:${port}/hook`;
   const processes = await openTestProcesses({
     DATABASE_URL: database.url,

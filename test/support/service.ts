@@ -129,7 +129,9 @@ export async function callApi(
   });
   const text = await response.text();
   openApi.checkResponse({ method, path, status: response.status, headers: response.headers, text });
-  const parsed: unknown = (response.headers.get('content-type') ?? '').includes('json') ? JSON.parse(text) : {};
+  const parsed: unknown = (response.headers.get('content-type') ?? '').startsWith('application/json')
+    ? JSON.parse(text)
+    : {};
   if (!isBody(parsed)) throw new Error(`${path} answered something that is no object: ${text.slice(0, 200)}`);
   return { status: response.status, headers: response.headers, body: parsed, text };
 }

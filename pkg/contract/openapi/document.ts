@@ -5,11 +5,13 @@ import { EXAMPLES } from './examples.ts';
 import { DELIVERY_PATHS } from './operations-deliveries.ts';
 import { READING_PATHS } from './operations-reading.ts';
 import { SEARCH_PATHS } from './operations-search.ts';
+import { WATCH_HISTORY_PATHS } from './operations-watch-history.ts';
 import { WATCH_PATHS } from './operations-watches.ts';
 import { refusal } from './replies.ts';
 import { REQUEST_SCHEMAS } from './request-schemas.ts';
 import { RESPONSE_SCHEMAS } from './response-schemas.ts';
 import type { OpenApiDocument, Operation } from './types.ts';
+import { WATCH_HISTORY_SCHEMAS } from './watch-history-schemas.ts';
 import { WATCH_SCHEMAS } from './watch-schemas.ts';
 
 const DESCRIPTION = `Asks AI answer engines what a person would ask, and gives what they answer in one normalized form, with its sources.
@@ -71,10 +73,16 @@ export function buildOpenApi(publicBaseUrl: string): OpenApiDocument {
       { name: 'Webhooks', description: 'What was delivered, and sending it again.' },
       { name: 'Discovery', description: 'Public: what there is, and whether it is up.' },
     ],
-    paths: { ...SEARCH_PATHS, ...READING_PATHS, ...WATCH_PATHS, ...DELIVERY_PATHS },
+    paths: { ...SEARCH_PATHS, ...READING_PATHS, ...WATCH_PATHS, ...WATCH_HISTORY_PATHS, ...DELIVERY_PATHS },
     webhooks: { captureEnded: { post: delivery } },
     components: {
-      schemas: { ...REQUEST_SCHEMAS, ...ANSWER_SCHEMAS, ...RESPONSE_SCHEMAS, ...WATCH_SCHEMAS },
+      schemas: {
+        ...REQUEST_SCHEMAS,
+        ...ANSWER_SCHEMAS,
+        ...RESPONSE_SCHEMAS,
+        ...WATCH_SCHEMAS,
+        ...WATCH_HISTORY_SCHEMAS,
+      },
       responses: {
         NotFound: refusal(404, ['NOT_FOUND']),
         MethodNotAllowed: refusal(405, ['METHOD_NOT_ALLOWED']),

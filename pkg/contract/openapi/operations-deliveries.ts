@@ -35,7 +35,7 @@ const redeliver = ownerRoute({
   operationId: 'redeliver',
   summary: 'Send a delivery again',
   description:
-    'Whatever became of it: the same id and bytes, signed anew, with all attempts before it again. While an attempt is under way nothing is changed, so asking twice at once sends once.',
+    'Whatever became of it: the same id and bytes, signed anew, with all attempts before it again. While an attempt is under way, and within five seconds of the last such request, nothing is changed: asking twice at once sends once.',
   tags: ['Webhooks'],
   scope: 'jobs:write',
   parameters: [idParameter('Id of the delivery, evt_….')],

@@ -46,6 +46,7 @@ export const WATCH_EXAMPLES = {
   pausedResult: { watch: { ...watch, status: 'paused', pausedReason: 'user' } },
   canceled: { watch: { id: ID, status: 'canceled' } },
   list: { items: [watch], nextCursor: null },
+  run,
   withRuns: { watch, runs: [run] },
   runs: { items: [run], nextCursor: null },
 } satisfies Record<string, Json>;

@@ -30,6 +30,22 @@ export function decodeCursor(cursor: string, prefix: IdPrefix): CursorPosition {
   return { createdAt, id };
 }
 
+/** A row of a list that has several rows, in a fixed order, for each row of another list. */
+export type PlacePosition = CursorPosition & { /** From 0, among the rows of the same id. */ place: number };
+
+/** An opaque token for such a position. */
+export function encodePlaceCursor({ place, ...position }: PlacePosition): string {
+  return Buffer.from(`${encodeCursor(position)} ${place}`, 'utf8').toString('base64url');
+}
+
+/** Reads it back; anything else is `VALIDATION_FAILED`. */
+export function decodePlaceCursor(cursor: string, prefix: IdPrefix): PlacePosition {
+  const bytes = Buffer.from(cursor.slice(0, LONGEST_CURSOR), 'base64url');
+  const [, position = '', place = ''] = /^(\S+) (0|[1-9]\d{0,5})$/.exec(bytes.toString('utf8')) ?? [];
+  const isOurs = bytes.toString('base64url') === cursor;
+  return { ...decodeCursor(isOurs ? position : '', prefix), place: Number(place) };
+}
+
 /** A date that exists and that Postgres takes: `2026-02-30` has the right form, and is neither. */
 function isMoment(text: string): boolean {
   const seconds = TIMESTAMP.exec(text)?.[1];

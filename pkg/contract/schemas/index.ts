@@ -1,10 +1,20 @@
-export { decodeCursor, encodeCursor, type CursorPosition } from './cursor.ts';
+export {
+  decodeCursor,
+  decodePlaceCursor,
+  encodeCursor,
+  encodePlaceCursor,
+  type CursorPosition,
+  type PlacePosition,
+} from './cursor.ts';
 export { MAX_QUERY_CHARACTERS, MAX_TARGETS, type Extraction } from './fields.ts';
 export { fingerprint } from './fingerprint.ts';
 export { jsonDepthExceeds } from './json-depth.ts';
 export { parsePrefer } from './prefer.ts';
 export {
+  EXPORT_FORMATS,
+  parseChangeListQuery,
   parseDeliveryListQuery,
+  parseExportQuery,
   parseHealthQuery,
   parseJobListQuery,
   parseJobQuery,
@@ -14,6 +24,7 @@ export {
   parseWatchListQuery,
   WATCH_STATUSES,
   type DeliveryFilter,
+  type ExportFormat,
   type Page,
   type WatchStatus,
 } from './query.ts';

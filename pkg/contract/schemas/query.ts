@@ -3,7 +3,7 @@ import { DELIVERY_STATES, DELIVERY_TYPES, type DeliveryState, type DeliveryType 
 import { classifyJobId, type IdPrefix } from '../ids.ts';
 import { JOB_STATES, type JobState } from '../states.ts';
 import { SURFACES, type Surface } from '../surfaces.ts';
-import { decodeCursor, type CursorPosition } from './cursor.ts';
+import { decodeCursor, decodePlaceCursor, type CursorPosition, type PlacePosition } from './cursor.ts';
 import { checkShape, oneOf, text } from './shape.ts';
 
 // Query parameters that a route does not know are ignored, as proxies and trackers add them; a known one that is
@@ -35,6 +35,10 @@ const deliveryListQuery = object({
     return id === undefined || classifyJobId(id) !== 'neither';
   }),
 });
+const changeListQuery = object(page);
+export const EXPORT_FORMATS = ['csv', 'ndjson'] as const;
+export type ExportFormat = (typeof EXPORT_FORMATS)[number];
+const exportQuery = object({ format: oneOf(EXPORT_FORMATS).defined('is required: csv or ndjson') });
 const ownerQuery = object({ owner });
 
 export type Page = { limit: number; cursor: CursorPosition | null };
@@ -72,6 +76,20 @@ export function parseWatchListQuery(query: unknown): Page & { status: WatchStatu
 export function parseRunListQuery(query: unknown): Page & { owner: string | null } {
   const checked = checkShape(runListQuery, query);
   return { ...readPage(checked, 'wrun'), owner: readOwner(checked) };
+}
+
+/** Query of `GET /v1/watches/{id}/changes`. */
+export function parseChangeListQuery(query: unknown): { limit: number; cursor: PlacePosition | null } {
+  const { cursor, limit: given } = checkShape(changeListQuery, query);
+  return {
+    limit: given === undefined ? DEFAULT_LIMIT : Number(given),
+    cursor: cursor === undefined ? null : decodePlaceCursor(cursor, 'wrun'),
+  };
+}
+
+/** Query of `GET /v1/watches/{id}/export`. */
+export function parseExportQuery(query: unknown): { format: ExportFormat } {
+  return { format: checkShape(exportQuery, query).format };
 }
 
 /** What narrows a list of deliveries; null where a filter is not set. */
