@@ -10,7 +10,7 @@ import { followStreams, type Streams } from './streams.ts';
 import { explain, leftMs, note, type Visit } from './visit.ts';
 
 /** After something outside the text has changed (a stream ended, a list was opened), the page may draw once more. */
-const SETTLE_MS = 250;
+const SETTLE_MS = 100;
 const LEAVE_MS = 1_000;
 
 /** Opens the page, asks, waits for the answer and reads it. Throws only when page or browser broke. */
