@@ -7,7 +7,7 @@ JEST := $(NODE) --experimental-vm-modules --disable-warning=ExperimentalWarning 
 INSTALLED := node_modules/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test check bench clean
+.PHONY: help install run test soak check bench clean
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
@@ -27,6 +27,11 @@ run: $(INSTALLED) ## Start the whole service here; Ctrl-C stops it. PORT=8081 ma
 test: $(INSTALLED) ## Run all tests. ARGS='--testPathPatterns pkg/credits': some of them
 	@$(NODE) test/support/provision.ts
 	@$(JEST) $(ARGS)
+
+soak: export LEAK_CAPTURES := 500
+soak: $(INSTALLED) ## 500 captures with errors, hangs and crashes among them: nothing may leak (make test takes 100)
+	@$(NODE) test/support/provision.ts
+	@$(JEST) --selectProjects integration --testPathPatterns faults/leaks
 
 check: $(INSTALLED) ## Types, lint, format, dependency rules, dead code, names
 	$(BIN)/tsc --noEmit -p .
