@@ -1,5 +1,6 @@
 import {
   createBrowserDriver,
+  createHttpDriver,
   createModelDriver,
   readSecrets,
   type CaptureObserver,
@@ -131,10 +132,14 @@ function openDriver(
       return createModelDriver({
         ...spec.model,
         providerId: spec.model.providerId,
-        apiKey: readKey(deps.env, spec.model.apiKeyEnv),
+        apiKey: readKey(deps.env, spec.model.apiKeyEnv, metadata.name),
         clock,
         log,
       });
+    case 'http': {
+      const apiKey = readKey(deps.env, spec.profile.go.secret?.env, metadata.name);
+      return createHttpDriver({ profile: spec.profile, apiKey, clock, log });
+    }
   }
 }
 
@@ -146,6 +151,10 @@ function findSecrets(name: string, profile: Profile, env: NodeJS.ProcessEnv): Ma
   }
 }
 
-function readKey(env: NodeJS.ProcessEnv, variable: string | undefined): string | null {
-  return variable === undefined ? null : (env[variable] ?? null);
+/** Asking without a key that the lane names could only be refused, capture after capture. */
+function readKey(env: NodeJS.ProcessEnv, variable: string | undefined, lane: string): string | null {
+  if (variable === undefined) return null;
+  const value = env[variable]?.trim() ?? '';
+  if (value === '') throw new Error(`the lane ${lane} needs an API key in the environment variable ${variable}`);
+  return value;
 }

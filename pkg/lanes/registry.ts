@@ -32,9 +32,39 @@ export async function publishLanes(sql: Sql, lanes: readonly CaptureLane[]): Pro
      INSERT INTO lanes (surface, name, driver, live, queue_seconds) SELECT surface, name, driver, live, queue_seconds FROM given
      ON CONFLICT (surface) DO UPDATE
      SET name = excluded.name, driver = excluded.driver, live = excluded.live, queue_seconds = excluded.queue_seconds,
-         unavailable_reason = NULL, updated_at = now()`,
+         unavailable_reason = NULL, managed_by = NULL, updated_at = now()`,
     { rows: JSON.stringify(rows) },
   );
+}
+
+/** What the controller says of one surface, in the name of the CaptureLane `managedBy` (namespace/name). */
+export type PublishedLane = Omit<LaneState, 'notes'> & { driver: string; managedBy: string };
+
+/** Makes the row of a surface so; false when it was so already, and nothing was written. */
+export async function publishLane(sql: Sql, lane: PublishedLane): Promise<boolean> {
+  const rows = await query<{ surface: string }>(
+    sql,
+    `INSERT INTO lanes AS l (surface, name, driver, live, unavailable_reason, queue_seconds, managed_by)
+     VALUES (:surface, :name, :driver, :live, :unavailableReason, :queueSeconds, :managedBy)
+     ON CONFLICT (surface) DO UPDATE
+     SET name = excluded.name, driver = excluded.driver, live = excluded.live, queue_seconds = excluded.queue_seconds,
+         unavailable_reason = excluded.unavailable_reason, managed_by = excluded.managed_by, updated_at = now()
+     WHERE (l.name, l.driver, l.live, l.queue_seconds, l.unavailable_reason, l.managed_by) IS DISTINCT FROM
+           (excluded.name, excluded.driver, excluded.live, excluded.queue_seconds, excluded.unavailable_reason, excluded.managed_by)
+     RETURNING surface`,
+    lane,
+  );
+  return rows.length > 0;
+}
+
+/** Takes back what was published in the name of a CaptureLane that is gone or no longer speaks for its surface. */
+export async function withdrawLane(sql: Sql, managedBy: string): Promise<void> {
+  await query(sql, 'DELETE FROM lanes WHERE managed_by = :managedBy', { managedBy });
+}
+
+/** Takes back every row whose CaptureLane is none of `managers`: what was deleted while no controller ran. */
+export async function withdrawOtherLanes(sql: Sql, managers: readonly string[]): Promise<void> {
+  await query(sql, 'DELETE FROM lanes WHERE managed_by IS NULL OR managed_by <> ALL(:managers)', { managers });
 }
 
 /** Says why the lane of a surface can't work (`DRIVER_UNAVAILABLE`), or that it can again. */
@@ -68,13 +98,16 @@ export type LaneBook = {
 
 /** Remembers the lanes for a moment: every search asks for them, and they seldom change. */
 export function createLaneBook(sql: Sql, clock: { nowMs(): number }, maxAgeMs: number): LaneBook {
-  let known: { lanes: ReadonlyMap<Surface, LaneState>; atMs: number } | null = null;
+  let known: { lanes: Promise<ReadonlyMap<Surface, LaneState>>; atMs: number } | null = null;
   return {
-    read: async () => {
+    read: () => {
       if (known !== null && clock.nowMs() - known.atMs < maxAgeMs) return known.lanes;
-      const lanes = await readLanes(sql);
-      known = { lanes, atMs: clock.nowMs() };
-      return lanes;
+      const reading = { lanes: readLanes(sql), atMs: clock.nowMs() };
+      known = reading;
+      reading.lanes.catch(() => {
+        if (known === reading) known = null;
+      });
+      return reading.lanes;
     },
   };
 }

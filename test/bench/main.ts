@@ -4,6 +4,8 @@ import { benchHistory } from './history.ts';
 import { benchOverhead } from './overhead.ts';
 import { benchSubmit } from './submit.ts';
 import { printTable } from './table.ts';
+import { benchWatches } from './watches.ts';
+import { benchWebhooks } from './webhooks.ts';
 
 const only = process.argv[2];
 const servers = await startTestServers();
@@ -15,6 +17,8 @@ try {
   if (only === undefined || only === 'overhead') printTable(await benchOverhead());
   if (only === undefined || only === 'submit') printTable(await benchSubmit());
   if (only === undefined || only === 'history') printTable(await benchHistory());
+  if (only === undefined || only === 'watches') printTable(await benchWatches());
+  if (only === undefined || only === 'webhooks') printTable(await benchWebhooks());
 } finally {
   await servers.stop();
 }
