@@ -1,14 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chromium } from 'playwright-core';
+import { systemClock } from '../../runtime/index.ts';
 import { locateBrowser } from '../browser/locate.ts';
 import type { BrowserPool } from '../browser/pool.ts';
-import type { CapturedPage } from '../outcome.ts';
+import type { CapturedPage, CaptureResult } from '../outcome.ts';
 import type { Profile } from '../profile/profile.ts';
+import { createBrowserDriver } from './browser.ts';
 import {
   captureOnce,
   openPool,
   openSite,
   profileOf,
+  testLog,
   type CaptureChange,
   type Site,
 } from './browser/surface-for-tests.ts';
@@ -344,6 +347,29 @@ describe('the proof', () => {
     } finally {
       await browser.close();
     }
+  });
+
+  it('has a picture beside it where the lane wants one, of the page as it was read', async () => {
+    const take = async (html: string): Promise<CaptureResult> => {
+      const profile = profileOf(site.page(html));
+      const driver = createBrowserDriver({ profile, pool, picture: true, clock: systemClock, log: testLog });
+      try {
+        const task = { captureId: 'x', surface: 'assistant_one', query: 'x', region: null, wantsProof: true } as const;
+        return await driver.capture({ ...task, timeoutMs: 15_000 }, new AbortController().signal);
+      } finally {
+        await driver.close();
+      }
+    };
+    const still = await take('<p class="answer" style="height:3000px">Text</p>');
+    const png = 'proofPng' in still ? Buffer.from(still.proofPng ?? []) : Buffer.alloc(0);
+    expect(png.toString('latin1', 1, 4)).toBe('PNG');
+    // The whole page, not only what fits a window.
+    expect(png.readUInt32BE(20)).toBeGreaterThan(3000);
+    // Painting wakes this page up: what it shows then is not what was read.
+    const restless = await take(`<p class="answer">Text</p><div style="height:3000px"></div><script>
+      addEventListener('resize', () => document.querySelector('.answer').append(' and more'))</script>`);
+    expect(restless.outcome).toBe('completed');
+    expect('proofPng' in restless).toBe(false);
   });
 
   it('belongs to an absence too', async () => {
