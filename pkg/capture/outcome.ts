@@ -33,6 +33,8 @@ export type CapturedPage = {
   effectiveRegion: Partial<Region> | null;
   /** Self-contained, script-free HTML of the page in the moment the text was read. */
   proofHtml: string | null;
+  /** PNG of the page as it was read, where the lane wants one beside the proof. */
+  proofPng?: Uint8Array;
   signals: ReadinessSignal[];
 };
 

@@ -126,7 +126,8 @@ function openDriver(
       };
       const secrets = findSecrets(metadata.name, spec.profile, deps.env);
       const observer = deps.observer ?? {};
-      return createBrowserDriver({ profile: spec.profile, pool, egress, secrets, observer, clock, log });
+      const picture = spec.proof.screenshot;
+      return createBrowserDriver({ profile: spec.profile, pool, egress, picture, secrets, observer, clock, log });
     }
     case 'model':
       return createModelDriver({

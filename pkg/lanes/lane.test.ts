@@ -44,6 +44,7 @@ describe('a CaptureLane document', () => {
         allowHosts: [],
         recycle: { uses: 50, ageSeconds: 3600, memoryMiB: 2048 },
       },
+      proof: { screenshot: false },
       timeouts: { captureSeconds: 120, queueSeconds: 900 },
       egress: [],
       pod: {

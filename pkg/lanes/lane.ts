@@ -48,6 +48,8 @@ const browser = only({
   }),
 });
 
+const proof = only({ screenshot: yup.boolean().default(false) });
+
 const timeouts = only({ captureSeconds: whole(1, 900).default(120), queueSeconds: whole(1, 86_400).default(900) });
 
 const egress = yup
@@ -128,6 +130,7 @@ const document = only({
     httpSecretRef: secretRef().optional().default(undefined),
     scaling,
     browser,
+    proof,
     timeouts,
     egress,
     pod,
@@ -145,6 +148,7 @@ type CommonSpec = {
   replicas?: number;
   scaling: yup.InferType<typeof scaling>;
   browser: yup.InferType<typeof browser>;
+  proof: yup.InferType<typeof proof>;
   timeouts: yup.InferType<typeof timeouts>;
   egress: yup.InferType<typeof egress>;
   pod: yup.InferType<typeof pod>;

@@ -251,6 +251,9 @@ async function storeProofs(deps: RunnerDeps, claim: Claim, result: CaptureResult
   if ('proofHtml' in result && result.proofHtml !== null) {
     pages.push({ name: 'proof.html', contentType: 'text/html', bytes: Buffer.from(result.proofHtml), served: true });
   }
+  if ('proofPng' in result) {
+    pages.push({ name: 'proof.png', contentType: 'image/png', bytes: result.proofPng, served: true });
+  }
   if ('screenshot' in result && (await isWorthKeeping(deps, claim, result.outcome, result.screenshot))) {
     pages.push({ name: 'blocked.png', contentType: 'image/png', bytes: result.screenshot, served: false });
   }

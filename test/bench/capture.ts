@@ -5,11 +5,11 @@ import { crawleeRate } from './crawlee.ts';
 import { startPage } from './page.ts';
 import { median, type Row } from './table.ts';
 
-const ROUNDS = 40;
+const ROUNDS = 25;
 const PARALLEL = [1, 2, 4];
-const PER_LEVEL = 60;
+const PER_LEVEL = 40;
 /** The levels are run through so often, in turns, as the machine is never quite the same twice. */
-const TURNS = 3;
+const TURNS = 2;
 
 /**
  * A capture through the whole driver against a bare script that makes a fresh context, goes to the same page, waits for

@@ -5,7 +5,7 @@ import { loadLanes } from '../../pkg/lanes/index.ts';
 import { openOurs, time } from './contenders.ts';
 import { median, type Row } from './table.ts';
 
-const ROUNDS = 25;
+const ROUNDS = 15;
 const POLL_MS = 10;
 const LANES_DIR = new URL('../../config/lanes', import.meta.url).pathname;
 /** As the lanes' own markers say it, and asked by URL or by hand. */

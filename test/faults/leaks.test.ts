@@ -12,11 +12,12 @@ import {
   type BrowserPool,
   type CaptureResult,
   type Driver,
+  type Profile,
 } from '../../pkg/capture/index.ts';
 import { isRunning, listTree, measureTreeMiB } from '../../pkg/capture/browser/processes.ts';
 import { pause, systemClock } from '../../pkg/runtime/index.ts';
 import { createLog } from '../../pkg/telemetry/index.ts';
-import { startHostileSite, TROUBLES, type HostileSite, type Trouble } from '../support/hostile-site.ts';
+import { startHostileSite, TROUBLES, WELL, type HostileSite, type Trouble } from '../support/hostile-site.ts';
 import { until } from '../support/poll.ts';
 
 /** `make soak` asks for 500. */
@@ -47,6 +48,15 @@ afterAll(async () => {
   await site.close();
   await rm(folder, { recursive: true });
 });
+
+function profileOf({ origin }: HostileSite): Profile {
+  return {
+    go: { url: `${origin}/?trouble={query}` },
+    ask: [],
+    finished: { quietMs: 100, markers: [{ present: '#done' }], error: '#failed' },
+    read: { answer: '.answer' },
+  };
+}
 
 /** What of the machine this process holds. */
 async function takeStock() {
@@ -125,13 +135,7 @@ describe(`${CAPTURES} captures with errors, hangs and crashes among them`, () =>
       clock: systemClock,
       log,
     });
-    const profile = {
-      go: { url: `${site.origin}/?trouble={query}` },
-      ask: [],
-      finished: { quietMs: 100, markers: [{ present: '#done' }], error: '#failed' },
-      read: { answer: '.answer' },
-    };
-    const driver = createBrowserDriver({ profile, pool, clock: systemClock, log });
+    const driver = createBrowserDriver({ profile: profileOf(site), pool, clock: systemClock, log });
     try {
       await watchForLeaks(driver, pool);
     } finally {
@@ -177,3 +181,27 @@ async function watchForLeaks(driver: Driver, pool: BrowserPool): Promise<void> {
   expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0);
   expect(heapMiB() - heapBefore).toBeLessThan(HEAP_GROWTH_MIB);
 }
+
+describe('a page that hangs', () => {
+  it('holds its place for no longer than five seconds beyond its time', async () => {
+    const recycle = { uses: 60, ageSeconds: 3600, memoryMiB: 4096 };
+    const executablePath = await locateBrowser({ path: process.env['BROWSER_EXECUTABLE'] ?? '' });
+    const pool = createBrowserPool({ executablePath, concurrency: 1, recycle, clock: systemClock, log });
+    const driver = createBrowserDriver({ profile: profileOf(site), pool, clock: systemClock, log });
+    const never = new AbortController().signal;
+    try {
+      await captureOnce(driver, pool, WELL, 0, never);
+      const hangs = TROUBLES.find(({ path }) => path === 'busy-loop') ?? WELL;
+      const startMs = performance.now();
+      const hung = captureOnce(driver, pool, hangs, 0, never);
+      const lease = await pool.lease({ key: 'next', options: {}, initScript: '' }, 30_000, never);
+      expect(performance.now() - startMs).toBeLessThan(SHORT_MS + CLOSING_MS);
+      expect((await hung).result.outcome).toBe('timeout');
+      expect(await lease.page.evaluate('1 + 1')).toBe(2);
+      lease.release();
+    } finally {
+      await driver.close();
+      await pool.close();
+    }
+  });
+});

@@ -12,7 +12,7 @@ export type Trouble = {
   killsBrowser?: true;
 };
 
-const WELL: Trouble = { path: 'none', outcomes: ['completed'] };
+export const WELL: Trouble = { path: 'none', outcomes: ['completed'] };
 
 /** One round: half of it goes well. */
 export const TROUBLES: readonly Trouble[] = [

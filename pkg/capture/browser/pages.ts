@@ -7,6 +7,9 @@ export type PageRecipe = { key: string; options: BrowserContextOptions; initScri
 
 export type Opened = { context: BrowserContext; page: Page };
 
+/** A context that nobody uses yet, with its page or without. */
+type Warm = { context: BrowserContext; page: Page | null };
+
 /** A browser of the pool. */
 export type Live = LaunchedBrowser & {
   bornAtMs: number;
@@ -14,8 +17,8 @@ export type Live = LaunchedBrowser & {
   uses: number;
   pages: number;
   retired: boolean;
-  /** Pages that wait for the next lease of their recipe, the oldest first. */
-  warm: Map<string, Promise<Opened>>;
+  /** What waits for the next lease of its recipe, the oldest first. */
+  warm: Map<string, Promise<Warm>>;
   /** The browser that takes its place, once that is on its way. */
   successor: Promise<Live> | null;
 };
@@ -23,9 +26,20 @@ export type Live = LaunchedBrowser & {
 const OPEN_TIMEOUT_MS = 15_000;
 const CLOSE_TIMEOUT_MS = 5_000;
 
-/** A fresh context with one empty page. */
-export function openPage({ browser }: Live, recipe: PageRecipe): Promise<Opened> {
-  const opening = async (): Promise<Opened> => {
+/** A page in a context of its own, prepared beforehand where one of this recipe was. */
+export async function openPage(live: Live, recipe: PageRecipe): Promise<Opened> {
+  const warm = await takeWarm(live, recipe.key);
+  const context = warm?.context ?? (await openContext(live, recipe));
+  const page = warm?.page ?? null;
+  return { context, page: page === null || page.isClosed() ? await addPage(context) : page };
+}
+
+function addPage(context: BrowserContext): Promise<Page> {
+  return withDeadline(context.newPage(), OPEN_TIMEOUT_MS, 'opening a page');
+}
+
+function openContext({ browser }: Live, recipe: PageRecipe): Promise<BrowserContext> {
+  const opening = async (): Promise<BrowserContext> => {
     const context = await browser.newContext({
       ...recipe.options,
       // Downloads would fill the disk, and a service worker would answer in the place of the engine.
@@ -33,9 +47,9 @@ export function openPage({ browser }: Live, recipe: PageRecipe): Promise<Opened>
       serviceWorkers: 'block',
     });
     await context.addInitScript({ content: recipe.initScript });
-    return { context, page: await context.newPage() };
+    return context;
   };
-  return withDeadline(opening(), OPEN_TIMEOUT_MS, 'opening a page');
+  return withDeadline(opening(), OPEN_TIMEOUT_MS, 'opening a context');
 }
 
 /** Rejects when it takes longer than five seconds. */
@@ -43,13 +57,11 @@ export function closeContext(context: BrowserContext): Promise<void> {
   return withDeadline(context.close(), CLOSE_TIMEOUT_MS, 'closing a context');
 }
 
-/** Takes the page that was prepared for this recipe, when there is one and it still lives. Never rejects. */
-export async function takeWarm({ warm }: Live, key: string): Promise<Opened | null> {
+async function takeWarm({ warm }: Live, key: string): Promise<Warm | null> {
   const opening = warm.get(key);
   warm.delete(key);
   try {
-    const opened = await opening;
-    return opened === undefined || opened.page.isClosed() ? null : opened;
+    return (await opening) ?? null;
   } catch {
     // Whoever prepared it has told of the failure.
     return null;
@@ -57,23 +69,32 @@ export async function takeWarm({ warm }: Live, key: string): Promise<Opened | nu
 }
 
 /**
- * Prepares a page for the next lease of this recipe, unless one waits already. Holds at most `limit` of them: the
- * oldest makes room.
+ * Prepares the next lease of this recipe, unless one waits already. At most `limit` wait: the oldest makes room. The page
+ * costs a renderer's memory and saves its time: `withPage` says which counts more.
  */
-export async function prepareWarm(live: Live, recipe: PageRecipe, limit: number): Promise<void> {
+export async function prepareWarm(
+  live: Live,
+  recipe: PageRecipe,
+  { limit, withPage }: { limit: number; withPage: boolean },
+): Promise<void> {
   const { warm } = live;
   if (warm.has(recipe.key)) return;
-  const opening = openPage(live, recipe);
-  warm.set(recipe.key, opening);
   const forget = (): void => {
     if (warm.get(recipe.key) === opening) warm.delete(recipe.key);
   };
+  const open = async (): Promise<Warm> => {
+    const context = await openContext(live, recipe);
+    const page = withPage ? await addPage(context) : null;
+    // A page whose renderer died meanwhile looks alive to everyone but to this event.
+    page?.once('crash', forget);
+    return { context, page };
+  };
+  const opening = open();
+  warm.set(recipe.key, opening);
   const [oldest] = warm.keys();
   const evicted = warm.size > limit && oldest !== undefined ? await takeWarm(live, oldest) : null;
   try {
-    const { page } = await opening;
-    // A page whose renderer died meanwhile looks alive to everyone but to this event.
-    page.once('crash', forget);
+    await opening;
   } catch (error) {
     forget();
     throw error;

@@ -2,14 +2,14 @@ import type { BrowserContext, Page } from 'playwright-core';
 import type { Clock } from '../../runtime/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import { launchBrowser, type Sandbox } from './launch.ts';
-import { closeContext, openPage, prepareWarm, takeWarm, type Live, type Opened, type PageRecipe } from './pages.ts';
+import { closeContext, openPage, prepareWarm, type Live, type Opened, type PageRecipe } from './pages.ts';
 import { measureTreeMiB } from './processes.ts';
 import { removeLeakedProfiles } from './profile-folders.ts';
 import { createSlots } from './slots.ts';
 
 export type PageLease = {
   page: Page;
-  /** Prepares a page of the same recipe for the next lease, in the background: call it while waiting for the answer. */
+  /** Prepares the next lease of the same recipe, in the background: call it while waiting for the answer. */
   warmNext: () => void;
   /** Gives page and slot back. Returns at once; a context that does not close within five seconds costs its browser. */
   release: () => void;
@@ -143,16 +143,20 @@ export function createBrowserPool(options: BrowserPoolOptions): BrowserPool {
 
   function warmNext(recipe: PageRecipe): void {
     const work = async (): Promise<void> => {
-      if (!closed) await prepareWarm(await getUsable(), recipe, concurrency);
+      if (closed) return;
+      const live = await getUsable();
+      // Where every place is taken, the next capture waits for a processor first, and memory is what is short.
+      const isFull = concurrency > 1 && live.pages >= concurrency;
+      await prepareWarm(live, recipe, { limit: concurrency, withPage: !isFull });
     };
-    follow(work(), 'Could not prepare a page');
+    follow(work(), 'Could not prepare a context');
   }
 
   async function openFor(live: Live, recipe: PageRecipe): Promise<Opened> {
     live.pages += 1;
     live.uses += 1;
     try {
-      return (await takeWarm(live, recipe.key)) ?? (await openPage(live, recipe));
+      return await openPage(live, recipe);
     } catch (error) {
       retire(live, 'it opens no page');
       leave(live);

@@ -1,14 +1,17 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { chromium } from 'playwright-core';
+import { systemClock } from '../../runtime/index.ts';
 import { locateBrowser } from '../browser/locate.ts';
 import type { BrowserPool } from '../browser/pool.ts';
-import type { CapturedPage } from '../outcome.ts';
+import type { CapturedPage, CaptureResult } from '../outcome.ts';
 import type { Profile } from '../profile/profile.ts';
+import { createBrowserDriver } from './browser.ts';
 import {
   captureOnce,
   openPool,
   openSite,
   profileOf,
+  testLog,
   type CaptureChange,
   type Site,
 } from './browser/surface-for-tests.ts';
@@ -285,6 +288,88 @@ describe('the proof', () => {
     } finally {
       await browser.close();
     }
+  });
+
+  it('keeps what the page shows beside its text: pictures, drawings, frames, what was typed', async () => {
+    const gif = (
+      _: unknown,
+      response: { setHeader(name: string, value: string): { end(bytes: Buffer): void } },
+    ): void => response.setHeader('content-type', 'image/gif; x="</style>"').end(Buffer.from(PIXEL, 'base64'));
+    for (const name of ['back', 'inline', 'set', 'imported']) site.on(`/css/${name}.gif`, gif);
+    site.on('/css/main.css', (_, response) =>
+      response
+        .setHeader('content-type', 'text/css')
+        .end('@import "more.css" screen; .back{background:url(back.gif)} @font-face{font-family:x;src:url(x.woff)}'),
+    );
+    site.on('/css/more.css', (_, response) =>
+      response.setHeader('content-type', 'text/css').end('.imported{background-image:url("imported.gif")}'),
+    );
+    site.on('/css/inner', (_, response) =>
+      response.end('<!doctype html><style>p{color:rgb(4,5,6)}</style><p>Framed text</p><script>1</script>'),
+    );
+    const html = `<link rel="stylesheet" href="/css/main.css"><p class="answer">Text</p><div class="back imported">x</div>
+      <b style="background: url('/css/inline.gif')">x</b><img srcset="/css/set.gif 1x" width="5" height="5">
+      <canvas width="4" height="4"></canvas><iframe src="/css/inner" width="200" height="50"></iframe>
+      <textarea>old</textarea><select><option>one<option>two</select><input type="checkbox"><input type="password" value="secret">
+      <script>
+        document.querySelector('canvas').getContext('2d').fillRect(0, 0, 4, 4);
+        document.querySelector('textarea').value = 'typed <here>';
+        document.querySelector('select').selectedIndex = 1;
+        document.querySelector('input').checked = true;
+      </script>`;
+    const { proofHtml } = await read(html, { finished: { quietMs: 400 } }, { wantsProof: true });
+    const proof = proofHtml ?? '';
+    const browser = await chromium.launch({ executablePath: await locateBrowser({}) });
+    try {
+      const page = await browser.newPage();
+      const requests: string[] = [];
+      page.on('request', (request) => requests.push(request.url()));
+      await page.setContent(proof);
+      const shown = await page.evaluate(`(() => {
+        const picture = (selector) => getComputedStyle(document.querySelector(selector)).backgroundImage.slice(0, 20);
+        const frame = document.querySelector('[data-proof=iframe]').shadowRoot.querySelector('p');
+        return {
+          pictures: ['.back', 'b'].map(picture), images: [...document.images].map(({ naturalWidth }) => naturalWidth),
+          frame: [frame.textContent, getComputedStyle(frame).color],
+          form: [document.querySelector('textarea').value, document.querySelector('select').value,
+            ...[...document.querySelectorAll('input')].map(({ checked, value }) => checked + value)],
+        };
+      })()`);
+      expect(shown).toEqual({
+        pictures: ['url("data:image/gif;', 'url("data:image/gif;'],
+        images: [1, 4],
+        frame: ['Framed text', 'rgb(4, 5, 6)'],
+        form: ['typed <here>', 'two', 'trueon', 'false'],
+      });
+      expect(requests.filter((url) => !url.startsWith('data:'))).toEqual([]);
+      expect(proof).not.toMatch(/snapshot:|woff|secret|<script/);
+      expect(proof.match(/url\(data:image\/gif/g)).toHaveLength(3);
+    } finally {
+      await browser.close();
+    }
+  });
+
+  it('has a picture beside it where the lane wants one, of the page as it was read', async () => {
+    const take = async (html: string): Promise<CaptureResult> => {
+      const profile = profileOf(site.page(html));
+      const driver = createBrowserDriver({ profile, pool, picture: true, clock: systemClock, log: testLog });
+      try {
+        const task = { captureId: 'x', surface: 'assistant_one', query: 'x', region: null, wantsProof: true } as const;
+        return await driver.capture({ ...task, timeoutMs: 15_000 }, new AbortController().signal);
+      } finally {
+        await driver.close();
+      }
+    };
+    const still = await take('<p class="answer" style="height:3000px">Text</p>');
+    const png = 'proofPng' in still ? Buffer.from(still.proofPng ?? []) : Buffer.alloc(0);
+    expect(png.toString('latin1', 1, 4)).toBe('PNG');
+    // The whole page, not only what fits a window.
+    expect(png.readUInt32BE(20)).toBeGreaterThan(3000);
+    // Painting wakes this page up: what it shows then is not what was read.
+    const restless = await take(`<p class="answer">Text</p><div style="height:3000px"></div><script>
+      addEventListener('resize', () => document.querySelector('.answer').append(' and more'))</script>`);
+    expect(restless.outcome).toBe('completed');
+    expect('proofPng' in restless).toBe(false);
   });
 
   it('belongs to an absence too', async () => {

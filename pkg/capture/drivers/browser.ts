@@ -24,6 +24,8 @@ export type BrowserDriverOptions = {
   secrets?: ReadonlyMap<string, string>;
   /** Where the pages may go, beside the host that the profile starts at. */
   egress?: EgressOptions;
+  /** Default false: beside the proof of a capture, a PNG of the page as it was read. */
+  picture?: boolean;
   observer?: CaptureObserver;
   clock: Clock;
   log: Logger;
@@ -34,7 +36,7 @@ export type BrowserDriverOptions = {
  * The pool is the caller's: `close` ends this driver's captures and its guard.
  */
 export function createBrowserDriver(options: BrowserDriverOptions): Driver {
-  const { profile, pool, egress: allowed, secrets = new Map(), observer, clock, log } = options;
+  const { profile, picture = false, pool, egress: allowed, secrets = new Map(), observer, clock, log } = options;
   const parts = splitByFrame(profile);
   const initScript = loadPageScript();
   const egress = createEgress(profile.go.url, allowed ?? {}, log);
@@ -56,6 +58,7 @@ export function createBrowserDriver(options: BrowserDriverOptions): Driver {
         profile,
         parts,
         task,
+        wantsPicture: picture && task.wantsProof,
         values: { query: task.query, ...task.region },
         secrets,
         observer,

@@ -1,8 +1,10 @@
 import { DeadlineError, withDeadline } from '../../../runtime/index.ts';
 import type { CaptureResult } from '../../outcome.ts';
+import type { PageReading } from '../../page/messages.ts';
 import { look, type Verdict } from './look.ts';
 import { openPage } from './open.ts';
 import { checkProof, effectiveRegion, mergeSignals, refuse, toResult } from './results.ts';
+import { takePicture } from './picture.ts';
 import { followPieces, type Pieces } from './pieces.ts';
 import { revealLinks } from './reveal.ts';
 import { makeSteps } from './steps.ts';
@@ -10,7 +12,7 @@ import { followStreams, type Streams } from './streams.ts';
 import { explain, leftMs, note, type Visit } from './visit.ts';
 
 /** After something outside the text has changed (a stream ended, a list was opened), the page may draw once more. */
-const SETTLE_MS = 250;
+const SETTLE_MS = 100;
 const LEAVE_MS = 1_000;
 
 /** Opens the page, asks, waits for the answer and reads it. Throws only when page or browser broke. */
@@ -109,7 +111,7 @@ async function conclude(visit: Visit, verdict: Verdict): Promise<CaptureResult> 
   switch (verdict.kind) {
     case 'finished':
     case 'late':
-      return toResult(visit, verdict.kind, verdict.reading, verdict.signals);
+      return await addPicture(visit, verdict.reading, toResult(visit, verdict.kind, verdict.reading, verdict.signals));
     case 'absent':
       return {
         outcome: 'absent',
@@ -125,4 +127,10 @@ async function conclude(visit: Visit, verdict: Verdict): Promise<CaptureResult> 
     case 'ready':
       return await refuse(visit, 'unusable', 'The page did not hold still to be read.');
   }
+}
+
+async function addPicture(visit: Visit, read: PageReading, result: CaptureResult): Promise<CaptureResult> {
+  if (!visit.wantsPicture || !('answer' in result)) return result;
+  const proofPng = await takePicture(visit, read);
+  return proofPng === null ? result : { ...result, proofPng };
 }

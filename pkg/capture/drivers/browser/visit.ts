@@ -31,6 +31,8 @@ export type Visit = {
   /** The values that the profile takes from the environment, by variable. */
   readonly secrets: ReadonlyMap<string, string>;
   readonly observer?: CaptureObserver | undefined;
+  /** A picture of the page as it was read, beside its proof. */
+  readonly wantsPicture: boolean;
   readonly clock: Clock;
   readonly log: Logger;
   /** Waiting for the answer ends here, so that time is left to read what stands there. */
