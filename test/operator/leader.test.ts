@@ -136,5 +136,5 @@ describeOnKube('leader election', () => {
     }
     expect(contest.terms()).toBeGreaterThan(1);
     expect(contest.overlaps()).toEqual([]);
-  });
+  }, 240_000);
 });

@@ -14,8 +14,8 @@ describeOnKube('a controller on a network that breaks at random', () => {
   it('acts on the last change of every key, and does not storm the API server', async () => {
     const report = await sever(server, { durationMs: 20_000, keys: 60, seed: 7 });
     expect(report.lost).toEqual([]);
-    expect(report.breaks).toBeGreaterThan(10);
-    expect(report.writes).toBeGreaterThan(100);
+    expect(report.breaks).toBeGreaterThan(5);
+    expect(report.writes).toBeGreaterThan(20);
     // One watch: its attempts are never less than 50 ms apart, and 100, 200… when they keep failing.
     expect(report.reads / (report.durationMs / 1_000)).toBeLessThan(10);
     // Each change wakes its key once; a failed pass comes again a few times.
