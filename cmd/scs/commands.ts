@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
 import {
   accountExists,
   createKey,
@@ -9,9 +10,10 @@ import {
   SCOPES,
   type KeyMode,
 } from '../../pkg/accounts/index.ts';
-import { createKeyring } from '../../pkg/config/index.ts';
+import { openArtifactStore, readPicture } from '../../pkg/artifacts/index.ts';
+import { createKeyring, loadSettings } from '../../pkg/config/index.ts';
 import { grant, STARTING_CREDITS } from '../../pkg/credits/index.ts';
-import { readLanes } from '../../pkg/lanes/index.ts';
+import { readLanes, type LaneState } from '../../pkg/lanes/index.ts';
 import { systemClock } from '../../pkg/runtime/index.ts';
 import { createSecret, listSecrets, rotateSecret } from '../../pkg/webhooks/index.ts';
 import type { Command, Context, Result, Values } from './command.ts';
@@ -21,6 +23,16 @@ import { UsageError } from './usage.ts';
 const text = { type: 'string' } as const;
 const flag = { type: 'boolean' } as const;
 const clock = systemClock;
+const STORE_SETTINGS = [
+  'artifactStore',
+  'artifactDir',
+  's3Endpoint',
+  's3Bucket',
+  's3Region',
+  's3AccessKeyId',
+  's3SecretAccessKey',
+  's3ForcePathStyle',
+] as const;
 
 export const COMMANDS: readonly Command[] = [
   {
@@ -87,6 +99,14 @@ export const COMMANDS: readonly Command[] = [
     help: 'Prints the JSON Schema of spec.profile, as config/lanes/profile.schema.json holds it.',
     options: {},
     runAlone: printSchema,
+  },
+  {
+    words: ['capture', 'picture'],
+    usage: 'capture picture CHILD_ID --to FILE',
+    help: 'Writes the picture of the page that refused a capture.',
+    options: { to: text },
+    takesId: true,
+    run: savePicture,
   },
   { words: ['lanes'], usage: 'lanes', help: 'Lists the lanes and whether they can work.', options: {}, run: showLanes },
 ];
@@ -185,8 +205,31 @@ async function showSecrets(context: Context, values: Values): Promise<Result> {
 async function showLanes({ db }: Context): Promise<Result> {
   const lanes = [...(await readLanes(db.system)).values()];
   const lines = lanes.map(
-    ({ surface, name, live, unavailableReason, notes }) =>
-      `${surface}  ${name}  ${live ? 'live' : 'suspended'}  ${[unavailableReason ?? '', ...notes].filter((text) => text !== '').join('; ')}`,
+    ({ surface, name, live, unavailableReason, notes, refusals }) =>
+      `${surface}  ${name}  ${describeState(live, refusals)}  ${[unavailableReason ?? '', ...notes].filter((text) => text !== '').join('; ')}`,
   );
   return { data: { lanes }, text: lines.length === 0 ? 'No lanes' : lines.join('\n') };
+}
+
+function describeState(live: boolean, refusals: LaneState['refusals']): string {
+  if (!live) return 'suspended';
+  if (refusals === null) return 'live';
+  const { inRow, lastAt, captureId, detail } = refusals;
+  return `degraded (refused ${inRow} in a row, last at ${lastAt} in ${captureId}: ${detail})`;
+}
+
+/** `scs capture picture ID --to FILE`: what a page looked like that refused us, for the operator's eyes only. */
+async function savePicture({ db }: Context, values: Values, [captureId]: string[]): Promise<Result> {
+  if (captureId === undefined) throw new UsageError('which capture? Usage: scs capture picture CHILD_ID --to FILE');
+  const file = required(values, 'to');
+  const store = await openArtifactStore(loadSettings(process.env, STORE_SETTINGS), db.system);
+  try {
+    const bytes = await readPicture(db.system, store, captureId);
+    if (bytes === null)
+      throw new UsageError(`no picture is kept of ${captureId}: one of each surface is, every ten minutes`);
+    await writeFile(file, bytes);
+    return { data: { captureId, file, bytes: bytes.byteLength }, text: `Wrote ${file}` };
+  } finally {
+    await store.close();
+  }
 }

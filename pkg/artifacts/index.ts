@@ -1,3 +1,3 @@
 export { openArtifactStore } from './open.ts';
 export type { ArtifactStore } from './store.ts';
-export { readArtifact } from './read.ts';
+export { readArtifact, readPicture } from './read.ts';

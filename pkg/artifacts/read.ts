@@ -1,5 +1,5 @@
 import { ServiceError } from '../contract/index.ts';
-import { query, type Database } from '../postgres/index.ts';
+import { query, type Database, type Sql } from '../postgres/index.ts';
 import type { ArtifactStore } from './store.ts';
 
 export type Artifact = { bytes: Uint8Array; contentType: string; sha256: string };
@@ -35,4 +35,14 @@ async function findRow(
     ),
   );
   return row;
+}
+
+/** The picture that was kept of a failed capture's page, for the operator; null where none was. Never for a tenant. */
+export async function readPicture(sql: Sql, store: ArtifactStore, captureId: string): Promise<Uint8Array | null> {
+  const [row] = await query<{ sha256: string }>(
+    sql,
+    `SELECT sha256 FROM artifacts WHERE capture_id = :captureId AND NOT served ORDER BY created_at DESC LIMIT 1`,
+    { captureId },
+  );
+  return row === undefined ? null : await store.get(row.sha256);
 }

@@ -12,6 +12,8 @@ export type LaneState = {
   /** What its operator should know although it works. */
   notes: string[];
   queueSeconds: number;
+  /** What its surface refused, since it last answered; null while it answers. */
+  refusals: { inRow: number; lastAt: string; captureId: string; detail: string } | null;
 };
 
 /** Makes the table say what the documents say: a surface without a document has no live lane. */
@@ -116,7 +118,14 @@ export function createLaneBook(sql: Sql, clock: { nowMs(): number }, maxAgeMs: n
 export async function readLanes(sql: Sql): Promise<ReadonlyMap<Surface, LaneState>> {
   const rows = await query<LaneState>(
     sql,
-    `SELECT surface, name, live, unavailable_reason AS "unavailableReason", notes, queue_seconds AS "queueSeconds" FROM lanes`,
+    // A lane that holds back would only make a synchronous search wait for nothing.
+    `SELECT l.surface, l.name, l.live, l.notes, l.queue_seconds AS "queueSeconds",
+            coalesce(l.unavailable_reason, CASE WHEN r.ask_again_at > now() THEN
+              format('The surface refused %s captures in a row; it is asked again at %s UTC.', r.in_row,
+                     to_char(r.ask_again_at AT TIME ZONE 'UTC', 'YYYY-MM-DD HH24:MI:SS')) END) AS "unavailableReason",
+            CASE WHEN r.in_row > 0 THEN jsonb_build_object('inRow', r.in_row, 'lastAt', r.refused_at,
+              'captureId', r.capture_id, 'detail', r.detail) END AS refusals
+     FROM lanes l LEFT JOIN lane_refusals r USING (surface)`,
   );
   return new Map(rows.map((row) => [row.surface, row]));
 }

@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { ArtifactStore } from '../artifacts/index.ts';
-import { extractMentions, type CaptureResult, type CaptureTask, type Driver } from '../capture/index.ts';
+import { extractMentions, judge, type CaptureResult, type CaptureTask, type Driver } from '../capture/index.ts';
 import type { JobWarning, Mention, Surface } from '../contract/index.ts';
 import type { Database } from '../postgres/index.ts';
 import type { Announcement } from '../queue/index.ts';
 import { pause, type Clock } from '../runtime/index.ts';
 import {
   claimCapture,
+  MAX_ATTEMPTS,
   renewLease,
   requeueCapture,
   settleCapture,
@@ -14,6 +15,7 @@ import {
   type StoredProof,
 } from '../searches/index.ts';
 import type { CaptureMetrics, Logger } from '../telemetry/index.ts';
+import { askLeave, giveLeaveBack, isPictureDue, noteAnswer, noteRefusal, postponeCapture } from './refusals.ts';
 
 export type RunnerDeps = {
   db: Database;
@@ -42,13 +44,29 @@ export type Runner = {
   drain(graceMs: number): Promise<void>;
 };
 
+/** What a capture may take beyond its deadline. */
+const TRIAL_SPARE_SECONDS = 10;
+const MOST_PICTURE_BYTES = 2_000_000;
+
 /** The life of one capture in a lane: claim, keep the lease, capture, store the proof, settle. */
 export function createRunner(deps: RunnerDeps, options: RunnerOptions): Runner {
   const running = new Map<Claim, AbortController>();
   let draining = false;
 
-  async function take(announcement: Announcement): Promise<void> {
+  /** Not while the surface refuses us: asked again and again, it would refuse us for good. */
+  async function claimUnlessRefused(announcement: Announcement): Promise<Claim | null> {
+    const waitSeconds = await askLeave(deps.db.system, options.surface, options.captureSeconds + TRIAL_SPARE_SECONDS);
+    if (waitSeconds > 0) {
+      await postponeCapture(deps.db.system, announcement, waitSeconds);
+      return null;
+    }
     const claim = await claimCapture(deps.db, announcement, options.leaseSeconds);
+    if (claim === null) await giveLeaveBack(deps.db.system, options.surface);
+    return claim;
+  }
+
+  async function take(announcement: Announcement): Promise<void> {
+    const claim = await claimUnlessRefused(announcement);
     if (claim === null) return;
     const lost = new AbortController();
     running.set(claim, lost);
@@ -130,6 +148,7 @@ async function keepLease(deps: RunnerDeps, options: RunnerOptions, claim: Claim,
 
 async function settle(deps: RunnerDeps, options: RunnerOptions, claim: Claim, result: CaptureResult): Promise<void> {
   const { mentions, warnings } = readMentions(deps, claim, result);
+  await noteHealth(deps, claim, result);
   const proofs = await storeProofs(deps, claim, result);
   const settled = await settleWithPatience(deps, options, { claim, result, proofs, mentions, warnings });
   const detail = 'detail' in result ? result.detail : undefined;
@@ -139,11 +158,27 @@ async function settle(deps: RunnerDeps, options: RunnerOptions, claim: Claim, re
       attempt: claim.attempts,
       outcome: result.outcome,
       detail,
+      signals: result.signals,
       settled: Object.keys(settled)[0],
     },
     'Captured',
   );
 }
+
+/** Refusals are counted for all pods of the lane; whatever else the surface answers ends them. */
+async function noteHealth(deps: RunnerDeps, { surface, captureId }: Claim, result: CaptureResult): Promise<void> {
+  try {
+    if (result.outcome === 'blocked') {
+      const inRow = await noteRefusal(deps.db.system, { surface, captureId, detail: result.detail.slice(0, 500) });
+      deps.log.warn({ surface, inRow, detail: result.detail }, 'The surface refuses us');
+    } else if (ANSWERS.has(result.outcome)) await noteAnswer(deps.db.system, surface);
+  } catch (error) {
+    // The capture is worth more than the count.
+    deps.log.error({ err: error, surface }, 'Could not count refusals');
+  }
+}
+
+const ANSWERS: ReadonlySet<CaptureResult['outcome']> = new Set(['completed', 'partial', 'absent', 'empty']);
 
 /**
  * A finished capture is worth keeping through a restart of the database: settling is tried again for as long as the
@@ -193,13 +228,30 @@ function readMentions(
   }
 }
 
+/** A surface that fails for everyone would otherwise fill the store with pictures of the same page. */
+async function isWorthKeeping(
+  deps: RunnerDeps,
+  { surface, attempts }: Claim,
+  outcome: CaptureResult['outcome'],
+  picture: Uint8Array,
+): Promise<boolean> {
+  const isTriedAgain = judge(surface, outcome).retryable && attempts < MAX_ATTEMPTS;
+  if (isTriedAgain || picture.byteLength > MOST_PICTURE_BYTES) return false;
+  try {
+    return await isPictureDue(deps.db.system, surface);
+  } catch (error) {
+    deps.log.error({ err: error, surface }, 'Could not look whether a picture is due');
+    return false;
+  }
+}
+
 /** The bytes first, the row with the end of the capture: an URL never leads to nothing. */
 async function storeProofs(deps: RunnerDeps, claim: Claim, result: CaptureResult): Promise<StoredProof[]> {
   const pages: { name: string; contentType: string; bytes: Uint8Array; served: boolean }[] = [];
   if ('proofHtml' in result && result.proofHtml !== null) {
     pages.push({ name: 'proof.html', contentType: 'text/html', bytes: Buffer.from(result.proofHtml), served: true });
   }
-  if ('screenshot' in result) {
+  if ('screenshot' in result && (await isWorthKeeping(deps, claim, result.outcome, result.screenshot))) {
     pages.push({ name: 'blocked.png', contentType: 'image/png', bytes: result.screenshot, served: false });
   }
   const stored: StoredProof[] = [];

@@ -68,7 +68,7 @@ describe('go', () => {
     const seen: string[] = [];
     site.on('/form', (request, response) => {
       let body = '';
-      request.on('data', (part) => (body += part));
+      request.on('data', (part: Buffer) => (body += part.toString()));
       request.on('end', () => {
         seen.push(`${request.method} ${request.headers['content-type'] ?? ''} ${body}`);
         response.end(`<p class="answer">Posted</p>${seen.length === 1 ? '<script>fetch("/form")</script>' : ''}`);
@@ -88,7 +88,7 @@ describe('go', () => {
     let seen: unknown;
     site.on('/json', (request, response) => {
       let body = '';
-      request.on('data', (part) => (body += part));
+      request.on('data', (part: Buffer) => (body += part.toString()));
       request.on('end', () => {
         seen = JSON.parse(body);
         response.end('<p class="answer">Posted</p>');
