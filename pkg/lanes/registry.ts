@@ -40,7 +40,7 @@ export async function publishLanes(sql: Sql, lanes: readonly CaptureLane[]): Pro
 }
 
 /** What the controller says of one surface, in the name of the CaptureLane `managedBy` (namespace/name). */
-export type PublishedLane = Omit<LaneState, 'notes'> & { driver: string; managedBy: string };
+export type PublishedLane = Omit<LaneState, 'notes' | 'refusals'> & { driver: string; managedBy: string };
 
 /** Makes the row of a surface so; false when it was so already, and nothing was written. */
 export async function publishLane(sql: Sql, lane: PublishedLane): Promise<boolean> {
