@@ -182,7 +182,7 @@ describeOnKube('the controller of CaptureLanes', () => {
     });
     const deployment = await deployments().get(childOf('whole'));
     expect(deployment.spec?.replicas).toBe(0);
-    expect(ownersOfReplicas(deployment)).toEqual([]);
+    expect(ownersOfReplicas(deployment)).toEqual(['search-capture-scaler']);
   });
 
   it('holds a second lane of a surface back, and lets it take over when the first goes', async () => {
@@ -205,7 +205,7 @@ describeOnKube('the controller of CaptureLanes', () => {
 
   it('says what is wrong with a profile, and goes on with the last good one', async () => {
     const { connection, namespace } = world;
-    const bad = { ...PROFILE, ask: [{ hover: 'a' }] };
+    const bad = { ...PROFILE, ask: [{ sing: 'a' }] };
     await applyLane('profiles', { surface: 'assistant_three', profile: bad });
     expect((await waitFor('profiles', 'Ready', 'InvalidProfile')).message).toContain(
       'spec.profile.ask[0]: must have exactly one of the keys',
@@ -330,7 +330,13 @@ describeOnKube('the controller of CaptureLanes', () => {
   it('has as many pods as a person says through /scale, until that is taken back', async () => {
     await applyLane('fixed', { surface: 'engine_news' });
     await waitFor('fixed', 'Ready', 'Idle');
-    await lanes().scale(keyOf('fixed'), 2, { fieldManager: 'kubectl' });
+    // As `kubectl scale` does it.
+    await world.connection.call({
+      method: 'PATCH',
+      path: `/apis/searchcapture.io/v1alpha1/namespaces/${world.namespace}/capturelanes/fixed/scale`,
+      body: { spec: { replicas: 2 } },
+      contentType: 'application/merge-patch+json',
+    });
     await waitForReplicas('fixed', 2);
     expect(await waitFor('fixed', 'ScalingActive', 'FixedReplicas')).toMatchObject({ status: 'False' });
     await lanes().patch(keyOf('fixed'), { type: 'merge', body: { spec: { replicas: null } } });
@@ -351,7 +357,7 @@ describeOnKube('the controller of CaptureLanes', () => {
   });
 });
 
-/** Who says how many pods there are. Nobody does at 0, which the API server takes for "not said". */
+/** Who says how many pods there are. */
 function ownersOfReplicas({ metadata }: Deployment): (string | undefined)[] {
   return (metadata.managedFields ?? [])
     .filter(({ fieldsV1 }) => /"f:spec":\{"f:replicas"/.test(JSON.stringify(fieldsV1)))

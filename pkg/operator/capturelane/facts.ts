@@ -42,6 +42,7 @@ export function observeLane({ resource, takenBy, problem, deployment, pods, memo
     rolloutStuck: isRolloutStuck(deployment),
     scaling: deployment === undefined ? null : (choice?.reason ?? null),
     databaseProblem: last?.look.problem ?? null,
+    refusal: takenBy === null ? (last?.look.refusal ?? null) : null,
     notes: takenBy === null ? (last?.look.notes ?? []) : [],
     busyPods: last?.scaled.plan.busyPods ?? 0,
     waiting: last?.look.demand?.waiting ?? null,

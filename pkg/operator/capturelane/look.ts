@@ -4,9 +4,12 @@ import type { Sql } from '../../postgres/index.ts';
 import { withDeadline, type Clock } from '../../runtime/index.ts';
 
 /** What Postgres says of one surface. `notes` is what its pods want their operator to know although they work. */
-export type Look = { pods: ReadonlyMap<string, KnownPod>; notes: readonly string[] } & (
-  { demand: Demand; problem: null } | { demand: null; problem: string }
-);
+export type Look = {
+  pods: ReadonlyMap<string, KnownPod>;
+  notes: readonly string[];
+  /** Why the surface last refused a capture; null while it answers. */
+  refusal: string | null;
+} & ({ demand: Demand; problem: null } | { demand: null; problem: string });
 
 const LOOK_TIMEOUT_MS = 5_000;
 /** Lanes that are due at about the same time share one count of what waits. */
@@ -35,13 +38,15 @@ export function createLooker(deps: {
         LOOK_TIMEOUT_MS,
         'reading the demand',
       );
-      const notes = lanes.get(surface)?.notes ?? [];
-      return { demand: demand.get(surface) ?? NOTHING, pods, notes, problem: null };
+      const lane = lanes.get(surface);
+      const refusal = lane?.refusals?.detail ?? null;
+      return { demand: demand.get(surface) ?? NOTHING, pods, notes: lane?.notes ?? [], refusal, problem: null };
     } catch (error) {
       return {
         demand: null,
         pods: new Map(),
         notes: [],
+        refusal: null,
         problem: error instanceof Error ? error.message : String(error),
       };
     }

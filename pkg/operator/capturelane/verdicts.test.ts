@@ -16,6 +16,7 @@ const WORKING: LaneFacts = {
   rolloutStuck: false,
   scaling: 'FollowsDemand',
   databaseProblem: null,
+  refusal: null,
   notes: [],
 };
 const judge = (facts: Partial<LaneFacts>) =>
@@ -79,6 +80,7 @@ describe('the conditions of a lane', () => {
       { rolloutStuck: true },
       { Progressing: 'False RolloutStuck', Degraded: 'True RolloutStuck' },
     ],
+    ['that its surface refuses', { refusal: 'a challenge' }, { Ready: 'True PodsReady', Degraded: 'True Refused' }],
     ['that shrinks', { replicas: 2 }, { Progressing: 'True ScalingDown' }],
     ['that has nothing yet', { scaling: null, hasPods: false }, { ScalingActive: 'False NotServing' }],
     [

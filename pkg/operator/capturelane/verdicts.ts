@@ -23,6 +23,8 @@ export type LaneFacts = {
   scaling: ScalingReason | null;
   /** Why Postgres could not be asked; null when it could. */
   databaseProblem: string | null;
+  /** Why the surface last refused a capture; null while it answers. */
+  refusal: string | null;
   /** What the pods want their operator to know although they work. */
   notes: readonly string[];
 };
@@ -95,7 +97,7 @@ function judgeProgress({ rollout, desired, ready, replicas, takenBy, problem, ro
   return is('False', 'UpToDate', 'The pods are as they shall be.');
 }
 
-function judgeHealth({ failure, rolloutStuck, databaseProblem }: LaneFacts): Verdict {
+function judgeHealth({ failure, rolloutStuck, databaseProblem, refusal }: LaneFacts): Verdict {
   const is = (status: Verdict['status'], reason: string, message: string): Verdict => ({
     type: 'Degraded',
     status,
@@ -115,6 +117,13 @@ function judgeHealth({ failure, rolloutStuck, databaseProblem }: LaneFacts): Ver
       'True',
       'DatabaseUnreachable',
       `Postgres could not be asked: ${databaseProblem}. The lane is not scaled until it can.`,
+    );
+  }
+  if (refusal !== null) {
+    return is(
+      'True',
+      'Refused',
+      `The surface refuses captures (${refusal}). Look at it in a browser; you need the right to capture it.`,
     );
   }
   return is('False', 'AsExpected', 'Nothing is known to be wrong.');
