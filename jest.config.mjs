@@ -5,13 +5,20 @@ const common = { extensionsToTreatAsEsm: ['.ts'], transform, testEnvironment: 'n
 
 export default {
   projects: [
-    { ...common, displayName: 'unit', testMatch: ['<rootDir>/{cmd,pkg}/**/*.test.ts'] },
+    { ...common, displayName: 'unit', testMatch: ['<rootDir>/{cmd,pkg,test/chart}/**/*.test.ts'] },
     {
       ...common,
       displayName: 'integration',
       testMatch: ['<rootDir>/test/{integration,faults}/**/*.test.ts'],
       globalSetup: '<rootDir>/test/support/start-servers.ts',
       globalTeardown: '<rootDir>/test/support/stop-servers.ts',
+    },
+    {
+      ...common,
+      displayName: 'operator',
+      testMatch: ['<rootDir>/test/operator/**/*.test.ts'],
+      globalSetup: '<rootDir>/test/support/kube/start-kube.ts',
+      globalTeardown: '<rootDir>/test/support/kube/stop-kube.ts',
     },
   ],
   // Every test file that starts a browser or a database holds them for its own time; more workers than

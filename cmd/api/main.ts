@@ -9,7 +9,15 @@ import { checkSchema, listen, openDatabase } from '../../pkg/postgres/index.ts';
 import { connectForCommands, createAnnouncer } from '../../pkg/queue/index.ts';
 import { runProcess, systemClock } from '../../pkg/runtime/index.ts';
 import { createWaiters, SEARCH_ENDED } from '../../pkg/searches/index.ts';
-import { closeServer, createLog, portOf, startListening } from '../../pkg/telemetry/index.ts';
+import {
+  createLog,
+  createRegistry,
+  drainServer,
+  observeRequests,
+  portOf,
+  serveProbes,
+  startListening,
+} from '../../pkg/telemetry/index.ts';
 import { createWebhookGuard } from '../../pkg/webhooks/index.ts';
 
 const settings = loadSettings(process.env, [
@@ -18,6 +26,7 @@ const settings = loadSettings(process.env, [
   'redisUrl',
   'host',
   'port',
+  'probePort',
   'publicBaseUrl',
   'artifactStore',
   'artifactDir',
@@ -34,10 +43,13 @@ const settings = loadSettings(process.env, [
   'secretsKeyring',
   'webhookExtraDestinations',
   'syncWaitSeconds',
+  'shutdownGraceSeconds',
 ]);
 const log = createLog('api', settings.logLevel);
 
-await runProcess({ log, releaseTimeoutMs: 10_000 }, async (scope) => {
+const graceMs = settings.shutdownGraceSeconds * 1_000;
+
+await runProcess({ log, releaseTimeoutMs: graceMs + 5_000 }, async (scope) => {
   log.info(redact(settings), 'Settings');
   const clock = systemClock;
   const plans = await loadPlans(settings.plansDir);
@@ -86,7 +98,16 @@ await runProcess({ log, releaseTimeoutMs: 10_000 }, async (scope) => {
     syncWaitSeconds: settings.syncWaitSeconds,
   });
   const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 65_000 }, app);
+  const registry = createRegistry();
+  observeRequests(server, registry);
   await startListening(server, settings.host, settings.port);
-  scope.defer('server', () => closeServer(server));
-  log.info({ host: settings.host, port: portOf(server) }, 'Listening');
+  const probes = await serveProbes({
+    host: settings.host,
+    port: settings.probePort,
+    registry,
+    isReady: () => !scope.signal.aborted,
+  });
+  scope.defer('probes', () => probes.close());
+  scope.defer('server', () => drainServer(server, graceMs));
+  log.info({ host: settings.host, port: portOf(server), probePort: probes.port }, 'Listening');
 });

@@ -1,10 +1,14 @@
+import { loadPlans } from '../../pkg/accounts/index.ts';
 import { createKeyring, loadSettings, redact } from '../../pkg/config/index.ts';
+import { loadPrices } from '../../pkg/credits/index.ts';
+import { createLaneBook } from '../../pkg/lanes/index.ts';
 import { checkSchema, openDatabase } from '../../pkg/postgres/index.ts';
 import { createAnnouncer } from '../../pkg/queue/index.ts';
-import { runProcess, startLoop, systemClock } from '../../pkg/runtime/index.ts';
+import { runProcess, startLoop, systemClock, type Loop } from '../../pkg/runtime/index.ts';
 import { announceDue, expireDue, forgetKeys, rescueLost } from '../../pkg/searches/index.ts';
 import { createLog, createRegistry, serveProbes } from '../../pkg/telemetry/index.ts';
-import { createDeliveryWorker, createWebhookGuard } from '../../pkg/webhooks/index.ts';
+import { dispatchDue } from '../../pkg/watches/index.ts';
+import { createDeliveryWorker, createWebhookGuard, forgetDeliveries } from '../../pkg/webhooks/index.ts';
 
 const settings = loadSettings(process.env, [
   'databaseUrl',
@@ -12,9 +16,13 @@ const settings = loadSettings(process.env, [
   'redisUrl',
   'host',
   'probePort',
+  'plansDir',
+  'pricesFile',
   'logLevel',
   'secretsKeyring',
   'webhookExtraDestinations',
+  'webhookRetentionDays',
+  'watchSpreadSeconds',
   'announceAgainSeconds',
 ]);
 const log = createLog('dispatcher', settings.logLevel);
@@ -25,6 +33,9 @@ const RESCUED_QUEUE_SECONDS = 900;
 await runProcess({ log, releaseTimeoutMs: 20_000 }, async (scope) => {
   log.info(redact(settings), 'Settings');
   const clock = systemClock;
+  const plans = await loadPlans(settings.plansDir);
+  const priceOf = await loadPrices(settings.pricesFile);
+  const keyring = createKeyring(settings.secretsKeyring);
 
   const db = openDatabase({
     url: settings.databaseUrl,
@@ -39,7 +50,7 @@ await runProcess({ log, releaseTimeoutMs: 20_000 }, async (scope) => {
 
   const deliveries = createDeliveryWorker({
     sql: db.system,
-    keyring: createKeyring(settings.secretsKeyring),
+    keyring,
     guard: createWebhookGuard(settings.webhookExtraDestinations),
     clock,
     random: Math.random,
@@ -47,16 +58,32 @@ await runProcess({ log, releaseTimeoutMs: 20_000 }, async (scope) => {
   });
   scope.defer('deliveries', () => deliveries.close());
 
-  const repeat = (name: string, idleMs: number, turn: () => Promise<'more' | 'idle'>): void => {
+  const repeat = (name: string, idleMs: number, turn: () => Promise<'more' | 'idle'>): Loop => {
     const loop = startLoop({ name, idleMs, turnTimeoutMs: 60_000, log }, turn);
     scope.defer(name, () => loop.stop());
+    return loop;
   };
   const untilNone = async (work: Promise<number>): Promise<'more' | 'idle'> => ((await work) > 0 ? 'more' : 'idle');
 
-  repeat('announcing', 1_000, () => untilNone(announceDue({ db, announcer }, settings.announceAgainSeconds)));
+  const announcing = repeat('announcing', 1_000, () =>
+    untilNone(announceDue({ db, announcer }, settings.announceAgainSeconds)),
+  );
   repeat('expiring', 1_000, () => untilNone(expireDue({ db, clock })));
   repeat('rescuing', 1_000, () => untilNone(rescueLost({ db, clock }, RESCUED_QUEUE_SECONDS)));
+  const laneBook = createLaneBook(db.system, clock, 1_000);
+  const watching = {
+    ...{ db, clock, plans, priceOf, keyring, log },
+    lanes: () => laneBook.read(),
+    spreadSeconds: settings.watchSpreadSeconds,
+  };
+  repeat('watching', 500, async () => {
+    const dispatched = await dispatchDue(watching);
+    if (dispatched > 0) announcing.wake();
+    return dispatched > 0 ? 'more' : 'idle';
+  });
   repeat('delivering', 500, () => deliveries.deliverDue());
+  const retention = { days: settings.webhookRetentionDays };
+  repeat('forgetting deliveries', 60_000, () => untilNone(forgetDeliveries(db, retention)));
   repeat('forgetting keys', 600_000, () => untilNone(forgetKeys(db)));
 
   const probes = await serveProbes({

@@ -205,8 +205,8 @@ async function showSecrets(context: Context, values: Values): Promise<Result> {
 async function showLanes({ db }: Context): Promise<Result> {
   const lanes = [...(await readLanes(db.system)).values()];
   const lines = lanes.map(
-    ({ surface, name, live, unavailableReason, refusals }) =>
-      `${surface}  ${name}  ${describeState(live, refusals)}  ${unavailableReason ?? ''}`,
+    ({ surface, name, live, unavailableReason, notes, refusals }) =>
+      `${surface}  ${name}  ${describeState(live, refusals)}  ${[unavailableReason ?? '', ...notes].filter((text) => text !== '').join('; ')}`,
   );
   return { data: { lanes }, text: lines.length === 0 ? 'No lanes' : lines.join('\n') };
 }

@@ -83,3 +83,13 @@ export async function findCaller(sql: Sql, key: string, pepper: string): Promise
   );
   return row === undefined ? null : { ...row, scopes: row.scopes.filter(isScope) };
 }
+
+/** Keys that were revoked in the last `seconds`. */
+export async function listRevokedKeys(sql: Sql, seconds: number): Promise<string[]> {
+  const rows = await query<{ id: string }>(
+    sql,
+    'SELECT id FROM api_keys WHERE revoked_at > now() - make_interval(secs => :seconds)',
+    { seconds },
+  );
+  return rows.map(({ id }) => id);
+}

@@ -23,7 +23,7 @@ const SETTINGS = {
   port: { variable: 'PORT', help: 'Port of the API', schema: wholeNumber(0, 65535).default(8080) },
   probePort: {
     variable: 'PROBE_PORT',
-    help: 'Port of probes and metrics of the other processes; 0 takes any free one',
+    help: 'Port of probes and metrics; 0 takes any free one',
     schema: wholeNumber(0, 65535).default(0),
   },
   publicBaseUrl: {
@@ -76,6 +76,36 @@ const SETTINGS = {
     help: 'Folder with the CaptureLane documents',
     schema: text.default('config/lanes'),
   },
+  lanesPublishedBy: {
+    variable: 'LANES_PUBLISHED_BY',
+    help: 'Who says which surfaces are live: the lane processes, or in a cluster the controller',
+    schema: text.oneOf(['lane', 'controller'] as const).default('lane'),
+  },
+  podName: {
+    variable: 'POD_NAME',
+    help: 'Name of the pod in a cluster; not set elsewhere',
+    schema: text.default(''),
+  },
+  podNamespace: {
+    variable: 'POD_NAMESPACE',
+    help: 'Namespace of POD_NAME',
+    schema: text.default(''),
+  },
+  lanePodsFile: {
+    variable: 'LANE_PODS_FILE',
+    help: 'How the controller makes the pods of lanes',
+    schema: text.default('config/lane-pods.yaml'),
+  },
+  watchNamespace: {
+    variable: 'WATCH_NAMESPACE',
+    help: 'The only namespace that the controller looks at; all of them when not set',
+    schema: text.default(''),
+  },
+  leaseName: {
+    variable: 'LEASE_NAME',
+    help: 'Lease by which one of the controllers leads; it stands in their own namespace',
+    schema: text.default('search-capture-controller'),
+  },
   secretsDir: {
     variable: 'SECRETS_DIR',
     help: 'Folder with a file <name>/<key> for each secret that a lane names',
@@ -104,10 +134,20 @@ const SETTINGS = {
     secret: true,
     schema: text.required(),
   },
+  shutdownGraceSeconds: {
+    variable: 'SHUTDOWN_GRACE_SECONDS',
+    help: 'How long requests and captures under way may take to end when the process is asked to stop',
+    schema: wholeNumber(1, 900).default(10),
+  },
   webhookExtraDestinations: {
     variable: 'WEBHOOK_EXTRA_DESTINATIONS',
     help: 'host:port[,…] that webhooks may reach although not public',
     schema: text.default(''),
+  },
+  webhookRetentionDays: {
+    variable: 'WEBHOOK_RETENTION_DAYS',
+    help: 'How long a webhook delivery is kept after it has ended; one that waits longer is given up',
+    schema: wholeNumber(3, 3650).default(30),
   },
   browserExecutable: {
     variable: 'BROWSER_EXECUTABLE',
@@ -128,6 +168,11 @@ const SETTINGS = {
     variable: 'RETRY_BACKOFF_SECONDS',
     help: 'Pause before the second attempt; doubles for the third',
     schema: wholeNumber(0, 600).default(2),
+  },
+  watchSpreadSeconds: {
+    variable: 'WATCH_SPREAD_SECONDS',
+    help: 'Watches with the same tick are dispatched spread over so long; 0: at once',
+    schema: wholeNumber(0, 3600).default(0),
   },
   announceAgainSeconds: {
     variable: 'ANNOUNCE_AGAIN_SECONDS',

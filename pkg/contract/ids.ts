@@ -1,3 +1,4 @@
+import { randomInt } from 'node:crypto';
 import { ulid } from 'ulid';
 import type { Surface } from './surfaces.ts';
 
@@ -5,7 +6,12 @@ export type IdPrefix = 'job' | 'watch' | 'wrun' | 'evt' | 'whsec' | 'acct' | 'ke
 
 /** A fresh id: its prefix and a lower-case ULID, so ids sort by the millisecond they were made in. */
 export function newId(prefix: IdPrefix, nowMs: number): string {
-  return `${prefix}_${ulid(nowMs).toLowerCase()}`;
+  return `${prefix}_${ulid(nowMs, randomFraction).toLowerCase()}`;
+}
+
+// Sixteen draws make an id. Node draws these from a pool it fills at once; the library's own way asks the system each time.
+function randomFraction(): number {
+  return randomInt(256) / 256;
 }
 
 /** `<job>.<surface>.<region key>`; always three segments, as a region key holds no dot (spec 2.4). */
@@ -23,4 +29,9 @@ export function classifyJobId(id: string): JobIdKind {
   if (!JOB_ID.test(parent)) return 'neither';
   if (rest.length === 0) return 'parent';
   return rest.length === 2 && rest.every((segment) => segment !== '') ? 'child' : 'neither';
+}
+
+/** True for the form of our own ids, so that nonsense from a URL never reaches the database. */
+export function isId(prefix: IdPrefix, text: string): boolean {
+  return text.startsWith(`${prefix}_`) && /^[0-9a-z]{26}$/.test(text.slice(prefix.length + 1));
 }

@@ -1,3 +1,4 @@
+export * from './deliveries.ts';
 export * from './envelope.ts';
 export * from './errors.ts';
 export * from './ids.ts';
@@ -5,5 +6,6 @@ export * from './regions.ts';
 export * from './states.ts';
 export * from './surfaces.ts';
 export * from './version.ts';
+export * from './watches.ts';
 export * from './schemas/index.ts';
 export * from './openapi/index.ts';

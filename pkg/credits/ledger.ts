@@ -27,40 +27,44 @@ export type Reservation = { credits: number; captures: number; synchronous: bool
 
 export type AccountLoad = { balance: number; held: number; queued: number; running: number; syncInFlight: number };
 
-export type Reserved =
-  { ok: true; load: AccountLoad } | { ok: false; short: 'credits' | 'concurrency' | 'queue'; load: AccountLoad };
-
 const LOAD = `balance, held, queued, running, sync_in_flight AS "syncInFlight"`;
 
 /**
- * Holds credits and takes room in the gates, all or nothing, in one conditional UPDATE: two callers that spend the
- * last credits at once meet at the row's lock, and the second sees what the first left. A synchronous search wider
- * than the ceiling is let in when nothing else is in flight, as it could never run otherwise.
+ * The statement that holds credits and takes room in the gates, all or nothing, and returns the account's load after
+ * it; no row when there is too little of something. It stands in the `WITH` of the inserts that it is for, and needs
+ * the binding `accountId` there: two callers that spend the last credits at once meet at the row's lock, and the second
+ * sees what the first left. A synchronous search wider than the ceiling is let in when nothing else is in flight, as it
+ * could never run otherwise.
  */
-export async function reserve(sql: Sql, accountId: string, wanted: Reservation): Promise<Reserved> {
-  const { credits, captures, synchronous, ceilings } = wanted;
-  const bindings = {
-    accountId,
-    credits,
-    captures,
-    sync: synchronous ? captures : 0,
-    maxQueued: ceilings.queued,
-    maxSync: ceilings.syncInFlight,
-  };
-  const [reserved] = await query<AccountLoad>(
-    sql,
-    `UPDATE accounts
+export function reserve({ credits, captures, synchronous, ceilings }: Reservation): {
+  sql: string;
+  bindings: Record<string, number>;
+} {
+  return {
+    sql: `UPDATE accounts
      SET held = held + :credits, queued = queued + :captures, sync_in_flight = sync_in_flight + :sync
      WHERE id = :accountId AND balance - held >= :credits AND queued + :captures <= :maxQueued
        AND (:sync = 0 OR sync_in_flight = 0 OR sync_in_flight + :sync <= :maxSync)
      RETURNING ${LOAD}`,
-    bindings,
-  );
-  if (reserved !== undefined) return { ok: true, load: reserved };
-  const load = await readLoad(sql, accountId);
-  if (load.balance - load.held < credits) return { ok: false, short: 'credits', load };
-  if (load.queued + captures > ceilings.queued) return { ok: false, short: 'queue', load };
-  return { ok: false, short: 'concurrency', load };
+    bindings: {
+      credits,
+      captures,
+      sync: synchronous ? captures : 0,
+      maxQueued: ceilings.queued,
+      maxSync: ceilings.syncInFlight,
+    },
+  };
+}
+
+export type Shortage = 'credits' | 'concurrency' | 'queue';
+
+/** What an account that stands at `load` has too little of; null when the reservation would pass. */
+export function findShortage(load: AccountLoad, wanted: Reservation): Shortage | null {
+  const { credits, captures, synchronous, ceilings } = wanted;
+  if (load.balance - load.held < credits) return 'credits';
+  if (load.queued + captures > ceilings.queued) return 'queue';
+  const fits = load.syncInFlight === 0 || load.syncInFlight + captures <= ceilings.syncInFlight;
+  return synchronous && !fits ? 'concurrency' : null;
 }
 
 /** How an account stands; an account that does not exist stands at nothing. */

@@ -1,22 +1,24 @@
-import express, { type Express } from 'express';
+import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
 import type { Caller } from '../accounts/index.ts';
 import { ServiceError } from '../contract/index.ts';
 import type { ApiDeps, Method, Middleware, Route } from './context.ts';
 import { createAuthenticate, requireCaller, type Authenticate } from './middleware/authenticate.ts';
 import { readJson } from './middleware/body.ts';
 import { answerErrors } from './middleware/errors.ts';
-import { passRateGate } from './middleware/gates.ts';
+import { passRateGate, showLoad } from './middleware/gates.ts';
 import { nameRequests } from './middleware/request-id.ts';
 import { resolveOwner } from './owner.ts';
 import { accountRoutes } from './routes/account.ts';
 import { artifactRoutes } from './routes/artifacts.ts';
 import { batchRoutes } from './routes/batch.ts';
+import { deliveryRoutes } from './routes/deliveries.ts';
 import { docsRoutes } from './routes/docs.ts';
 import { healthRoutes } from './routes/health.ts';
 import { jobRoutes } from './routes/jobs.ts';
 import { regionRoutes } from './routes/regions.ts';
 import { searchRoutes } from './routes/search.ts';
 import { surfaceRoutes } from './routes/surfaces.ts';
+import { watchRoutes } from './routes/watches.ts';
 
 /**
  * The whole REST surface. The order of checks is that of the design: unknown path, wrong method, authentication,
@@ -36,7 +38,9 @@ export function createApp(deps: ApiDeps): Express {
     ...searchRoutes(deps),
     ...jobRoutes(deps),
     ...artifactRoutes(deps),
+    ...watchRoutes(deps),
     ...accountRoutes(deps),
+    ...deliveryRoutes(deps),
     ...surfaceRoutes(deps),
     ...regionRoutes(),
     ...healthRoutes(deps),
@@ -71,11 +75,13 @@ function mount(
       ...(route.submit === true ? [passGates(deps)] : []),
       ...(route.bodyLimitBytes === undefined ? [] : readJson(route.bodyLimitBytes)),
     ];
-    place[route.method](...before, async (request, response) => {
+    const handle: RequestHandler = async (request, response) => {
       const caller = callerOf(response.locals);
       const owner = await resolveOwner(deps.db.system, caller, request);
+      response.locals['accountId'] = owner.accountId;
       await route.handle({ request, response, body: response.locals['body'], caller, owner });
-    });
+    };
+    place[route.method](...before, handle, ...(route.submit === true ? [showLoadOfRefused(deps)] : []));
   }
   const allowed = allowedMethods(sharers.map(({ method }) => method));
   place.all(() => {
@@ -87,6 +93,23 @@ function passGates(deps: ApiDeps): Middleware {
   return async (_request, response, next) => {
     await passRateGate(deps, callerOf(response.locals), response);
     next();
+  };
+}
+
+/** Refused submits, too, tell how the gates stand: those whose body is never read included (spec 4.1, 7). */
+function showLoadOfRefused(deps: ApiDeps): ErrorRequestHandler {
+  return async (error: unknown, _request, response, next) => {
+    const caller: unknown = response.locals['caller'];
+    const accountId: unknown = response.locals['accountId'];
+    if (isCaller(caller)) {
+      try {
+        await showLoad(deps, response, caller, typeof accountId === 'string' ? accountId : caller.accountId);
+      } catch (unread) {
+        // The refusal says more than the failure to read the load does: often both have the same cause.
+        deps.log.warn({ err: unread }, 'Could not read the load of a refused submit');
+      }
+    }
+    next(error);
   };
 }
 

@@ -1,8 +1,8 @@
 import {
   createBrowserDriver,
+  createHttpDriver,
   createModelDriver,
   readSecrets,
-  type BrowserPool,
   type CaptureObserver,
   type Driver,
   type Profile,
@@ -12,7 +12,7 @@ import type { Clock } from '../runtime/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { readProxies } from './egress.ts';
 import type { CaptureLane } from './lane.ts';
-import { openPool } from './pools.ts';
+import { describePool, openPool, type LanePool } from './pools.ts';
 
 export type DriversDeps = {
   lanes: readonly CaptureLane[];
@@ -34,6 +34,13 @@ export type DriversDeps = {
 
 export type Drivers = {
   of(lane: CaptureLane): Driver;
+  /**
+   * Runs `work` once the lane's browsers have a page for it: a capture that is claimed before that would wait on its own
+   * time. False, without running it, when `signal` aborts first.
+   */
+  whenFree(lane: CaptureLane, work: () => Promise<void>, signal: AbortSignal): Promise<boolean>;
+  /** What the operator should know of the lane although it works; complete after `start`. */
+  notesOf(lane: CaptureLane): string[];
   /** Starts each browser once, so that the first capture does not wait for it. Rejects when one does not come up. */
   start(): Promise<void>;
   close(): Promise<void>;
@@ -43,7 +50,7 @@ const START_TIMEOUT_MS = 30_000;
 
 /** The drivers of one process. Lanes that ask for the same browser share its processes. */
 export async function createDrivers(deps: DriversDeps): Promise<Drivers> {
-  const pools = new Map<string, BrowserPool>();
+  const pools = new Map<string, LanePool>();
   const drivers = new Map<string, Driver>();
   for (const [executable, lanes] of Map.groupBy(
     deps.lanes.filter(usesBrowser),
@@ -55,14 +62,36 @@ export async function createDrivers(deps: DriversDeps): Promise<Drivers> {
     const proxies = await readProxies(lane, deps.secretsDir);
     drivers.set(lane.metadata.name, openDriver(deps, lane, pools, proxies));
   }
+  const poolOf = (lane: CaptureLane): LanePool | undefined =>
+    usesBrowser(lane) ? pools.get(lane.spec.browser.executable) : undefined;
+
   return {
     of: (lane) => {
       const driver = drivers.get(lane.metadata.name);
       if (driver === undefined) throw new Error(`the lane ${lane.metadata.name} has no driver`);
       return driver;
     },
+    whenFree: async (lane, work, signal) => {
+      const slots = poolOf(lane)?.slots;
+      try {
+        await slots?.take(lane.spec.timeouts.queueSeconds * 1000, signal);
+      } catch (error) {
+        deps.log.debug({ err: error }, 'No page became free in time');
+        return false;
+      }
+      try {
+        await work();
+        return true;
+      } finally {
+        slots?.give();
+      }
+    },
+    notesOf: (lane) => {
+      const pool = poolOf(lane);
+      return pool === undefined ? [] : describePool(pool);
+    },
     start: async () => {
-      for (const pool of pools.values()) {
+      for (const { pool } of pools.values()) {
         const recipe = { key: 'start', options: {}, initScript: '' };
         const lease = await pool.lease(recipe, START_TIMEOUT_MS, AbortSignal.timeout(START_TIMEOUT_MS));
         lease.release();
@@ -70,7 +99,7 @@ export async function createDrivers(deps: DriversDeps): Promise<Drivers> {
     },
     close: async () => {
       await Promise.all([...drivers.values()].map((driver) => driver.close()));
-      await Promise.all([...pools.values()].map((pool) => pool.close()));
+      await Promise.all([...pools.values()].map(({ pool }) => pool.close()));
     },
   };
 }
@@ -82,13 +111,13 @@ function usesBrowser(lane: CaptureLane): boolean {
 function openDriver(
   deps: DriversDeps,
   { metadata, spec }: CaptureLane,
-  pools: ReadonlyMap<string, BrowserPool>,
+  pools: ReadonlyMap<string, LanePool>,
   proxies: ReadonlyMap<string, string>,
 ): Driver {
   const { clock, log } = deps;
   switch (spec.driver) {
     case 'browser': {
-      const pool = pools.get(spec.browser.executable);
+      const { pool } = pools.get(spec.browser.executable) ?? {};
       if (pool === undefined) throw new Error(`the lane ${metadata.name} has no browser pool`);
       const egress = {
         allowHosts: spec.browser.allowHosts,
@@ -103,10 +132,14 @@ function openDriver(
       return createModelDriver({
         ...spec.model,
         providerId: spec.model.providerId,
-        apiKey: readKey(deps.env, spec.model.apiKeyEnv),
+        apiKey: readKey(deps.env, spec.model.apiKeyEnv, metadata.name),
         clock,
         log,
       });
+    case 'http': {
+      const apiKey = readKey(deps.env, spec.profile.go.secret?.env, metadata.name);
+      return createHttpDriver({ profile: spec.profile, apiKey, clock, log });
+    }
   }
 }
 
@@ -118,6 +151,10 @@ function findSecrets(name: string, profile: Profile, env: NodeJS.ProcessEnv): Ma
   }
 }
 
-function readKey(env: NodeJS.ProcessEnv, variable: string | undefined): string | null {
-  return variable === undefined ? null : (env[variable] ?? null);
+/** Asking without a key that the lane names could only be refused, capture after capture. */
+function readKey(env: NodeJS.ProcessEnv, variable: string | undefined, lane: string): string | null {
+  if (variable === undefined) return null;
+  const value = env[variable]?.trim() ?? '';
+  if (value === '') throw new Error(`the lane ${lane} needs an API key in the environment variable ${variable}`);
+  return value;
 }

@@ -46,7 +46,14 @@ describe('a CaptureLane document', () => {
       },
       timeouts: { captureSeconds: 120, queueSeconds: 900 },
       egress: [],
-      pod: { labels: {}, annotations: {}, resources: { requests: {}, limits: {} }, nodeSelector: {}, tolerations: [] },
+      pod: {
+        labels: {},
+        annotations: {},
+        resources: { requests: {}, limits: {} },
+        nodeSelector: {},
+        tolerations: [],
+        secretEnv: [],
+      },
     });
   });
 
@@ -57,6 +64,21 @@ describe('a CaptureLane document', () => {
     expect(parseLane(modelLane({ model: { ...MODEL, providerId: 'acme' } }), 'a').spec).toMatchObject({
       model: { providerId: 'acme' },
     });
+  });
+
+  it('may ask a JSON search API', () => {
+    const profile = { go: { url: 'https://a.example/?q={query}' }, read: { results: { items: 'hits', url: 'link' } } };
+    const given = { surface: 'engine_search', driver: 'http', httpSecretRef: { name: 'keys', key: 'a' } };
+    expect(parseLane(lane({ ...given, profile }), 'a').spec).toMatchObject({
+      ...given,
+      profile: {
+        go: { ...profile.go, method: 'GET', headers: {}, applies: [] },
+        read: { results: { ...profile.read.results, format: 'text' } },
+      },
+    });
+    expect(messageOf(() => parseLane(lane({ ...given, profile: { go: {}, read: {} } }), 'a.yaml'))).toBe(
+      'a.yaml: spec.profile.go.url: is required\na.yaml: spec.profile.read: must name an answer or results',
+    );
   });
 
   it('keeps what it says', () => {
@@ -112,7 +134,7 @@ describe('a CaptureLane document', () => {
     {
       wrong: 'a wrong driver',
       value: modelLane({ driver: 'fax' }),
-      message: 'spec.driver must be one of the following values: browser, model',
+      message: 'spec.driver must be one of the following values: browser, model, http',
     },
     { wrong: 'a wrong name', value: lane({}, { metadata: { name: 'No Good' } }), message: 'metadata.name must be' },
     { wrong: 'an unknown key', value: modelLane({ speed: 1 }), message: 'spec has unknown keys: speed' },
@@ -187,7 +209,7 @@ describe('a CaptureLane document', () => {
     {
       wrong: 'a profile for a model',
       value: modelLane({ profile: PROFILE }),
-      message: 'spec.profile belongs to driver browser',
+      message: 'spec.profile belongs to drivers browser and http',
     },
     {
       wrong: 'a model for a browser',

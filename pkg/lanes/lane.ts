@@ -1,5 +1,12 @@
 import * as yup from 'yup';
-import { parseHostRule, parseProfile, type Profile } from '../capture/index.ts';
+import {
+  MODEL_APIS,
+  parseHostRule,
+  parseHttpProfile,
+  parseProfile,
+  type HttpProfile,
+  type Profile,
+} from '../capture/index.ts';
 import { SURFACES, type Surface } from '../contract/index.ts';
 
 const LANE_API_VERSION = 'searchcapture.io/v1alpha1';
@@ -61,6 +68,18 @@ const pod = only({
   tolerations: yup.array().of(openObject().required()).default([]),
   affinity: openObject().optional(),
   priorityClassName: text().optional(),
+  secretEnv: yup
+    .array()
+    .of(
+      only({
+        variable: yup
+          .string()
+          .matches(ENVIRONMENT_VARIABLE, '${path} must be the name of an environment variable')
+          .required(),
+        secretRef: secretRef().required(),
+      }),
+    )
+    .default([]),
 });
 
 const model = only({
@@ -69,7 +88,15 @@ const model = only({
     .test('http-url', '${path} must be an http(s) URL without query, like https://models.example/v1', isHttpBase)
     .required(),
   model: text().required(),
-  api: yup.string().oneOf(['chat']).default('chat'),
+  api: yup.string().oneOf(MODEL_APIS).default('chat'),
+  webSearch: yup.boolean().default(false),
+  links: only({
+    unwrap: yup
+      .array()
+      .of(only({ host: text().required(), parameter: text().required() }))
+      .default([]),
+    strip: yup.array().of(text().required()).default([]),
+  }),
   apiKeyEnv: yup
     .string()
     .matches(ENVIRONMENT_VARIABLE, '${path} must be the name of an environment variable')
@@ -92,10 +119,13 @@ const document = only({
   spec: only({
     surface: yup.string().oneOf(SURFACES).required(),
     suspend: yup.boolean().default(false),
-    driver: yup.string().oneOf(['browser', 'model']).required(),
+    // In a cluster only, where `kubectl scale` and other autoscalers write it.
+    replicas: whole(0, 1000).optional().default(undefined),
+    driver: yup.string().oneOf(['browser', 'model', 'http']).required(),
     profile: yup.mixed().optional(),
     model: model.optional().default(undefined),
     modelSecretRef: secretRef().optional().default(undefined),
+    httpSecretRef: secretRef().optional().default(undefined),
     scaling,
     browser,
     timeouts,
@@ -111,6 +141,8 @@ type ModelSection = Omit<yup.InferType<typeof model>, 'providerId'> & { provider
 type CommonSpec = {
   surface: Surface;
   suspend: boolean;
+  /** A fixed number of pods, in place of scaling by demand. */
+  replicas?: number;
   scaling: yup.InferType<typeof scaling>;
   browser: yup.InferType<typeof browser>;
   timeouts: yup.InferType<typeof timeouts>;
@@ -118,11 +150,17 @@ type CommonSpec = {
   pod: yup.InferType<typeof pod>;
   /** The Secret whose value the controller hands to the lane's pods as `model.apiKeyEnv`. */
   modelSecretRef?: { name: string; key: string };
+  /** The same for the variable that `profile.go.secret.env` of an http lane names. */
+  httpSecretRef?: { name: string; key: string };
 };
 
 /** What a lane is to do, with every default filled in (design, "Custom resources"). */
 export type LaneSpec = CommonSpec &
-  ({ driver: 'browser'; profile: Profile } | { driver: 'model'; model: ModelSection });
+  (
+    | { driver: 'browser'; profile: Profile }
+    | { driver: 'http'; profile: HttpProfile }
+    | { driver: 'model'; model: ModelSection }
+  );
 
 export type CaptureLane = {
   apiVersion: typeof LANE_API_VERSION;
@@ -148,22 +186,29 @@ export function parseLane(value: unknown, path: string): CaptureLane {
       `${path}: spec.scaling.minReplicas (${minReplicas}) must not be above maxReplicas (${maxReplicas})`,
     );
   }
-  const { driver, profile, model: section, modelSecretRef, ...common } = spec;
-  const shared = { ...common, ...(modelSecretRef === undefined ? {} : { modelSecretRef }) };
+  const { driver, profile, model: section, modelSecretRef, httpSecretRef, replicas, ...common } = spec;
+  const shared = {
+    ...common,
+    ...(replicas === undefined ? {} : { replicas }),
+    ...(modelSecretRef === undefined ? {} : { modelSecretRef }),
+    ...(httpSecretRef === undefined ? {} : { httpSecretRef }),
+  };
   const build = (whole: LaneSpec): CaptureLane => ({
     apiVersion: LANE_API_VERSION,
     kind: LANE_KIND,
     metadata: { name: metadata.name },
     spec: whole,
   });
-  if (driver === 'browser') {
+  if (driver !== 'model') {
     if (section !== undefined)
-      throw new Error(`${path}: spec.model belongs to driver model; this lane's driver is browser`);
-    if (profile === undefined) throw new Error(`${path}: spec.profile is required with driver browser`);
-    return build({ ...shared, driver, profile: parseProfile(profile, `${path}: spec.profile`) });
+      throw new Error(`${path}: spec.model belongs to driver model; this lane's driver is ${driver}`);
+    if (profile === undefined) throw new Error(`${path}: spec.profile is required with driver ${driver}`);
+    const place = `${path}: spec.profile`;
+    if (driver === 'http') return build({ ...shared, driver, profile: parseHttpProfile(profile, place) });
+    return build({ ...shared, driver, profile: parseProfile(profile, place) });
   }
   if (profile !== undefined)
-    throw new Error(`${path}: spec.profile belongs to driver browser; this lane's driver is model`);
+    throw new Error(`${path}: spec.profile belongs to drivers browser and http; this lane's driver is model`);
   if (section === undefined) throw new Error(`${path}: spec.model is required with driver model`);
   return build({
     ...shared,

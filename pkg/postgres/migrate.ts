@@ -1,6 +1,10 @@
 import knex, { type Knex } from 'knex';
 import { query } from './database.ts';
 import * as foundation from './migrations/0001-foundation.ts';
+import * as watches from './migrations/0002-watches.ts';
+import * as deliveryLog from './migrations/0003-delivery-log.ts';
+import * as lanePods from './migrations/0008-lane-pods.ts';
+import * as laneNotes from './migrations/0006-lane-notes.ts';
 import * as laneRefusals from './migrations/0009-lane-refusals.ts';
 
 type Migration = { up: (sql: Knex) => Promise<void> };
@@ -8,6 +12,10 @@ type Migration = { up: (sql: Knex) => Promise<void> };
 /** In order. Names carry no file ending, so that TypeScript and built JavaScript agree on what has run. */
 const MIGRATIONS: readonly { name: string; migration: Migration }[] = [
   { name: '0001-foundation', migration: foundation },
+  { name: '0002-watches', migration: watches },
+  { name: '0003-delivery-log', migration: deliveryLog },
+  { name: '0008-lane-pods', migration: lanePods },
+  { name: '0006-lane-notes', migration: laneNotes },
   { name: '0009-lane-refusals', migration: laneRefusals },
 ];
 

@@ -7,12 +7,15 @@ import { connectForCommands, connectForWork } from './connection.ts';
 export type Announcement = { captureId: string; surface: string; fence: number };
 
 export type Announcer = {
-  /** Tells the lanes. Rejects within three seconds when Redis is away: the caller leaves it to the dispatcher. */
+  /** Tells the lanes. Rejects within four seconds when Redis is away: the caller leaves it to the dispatcher. */
   announce(announcements: readonly Announcement[]): Promise<void>;
   /** True when Redis answers a ping. */
   ping(timeoutMs: number): Promise<void>;
   close(): Promise<void>;
 };
+
+// Twice this is the longest that an announcement takes: it may wait for the one before it.
+const SEND_TIMEOUT_MS = 2_000;
 
 export function createAnnouncer(options: { url: string; log: Logger }): Announcer {
   const redis = connectForCommands(options);
@@ -28,7 +31,7 @@ export function createAnnouncer(options: { url: string; log: Logger }): Announce
     return queue;
   }
 
-  async function announce(announcements: readonly Announcement[]): Promise<void> {
+  async function send(announcements: readonly Announcement[]): Promise<void> {
     if (redis.status !== 'ready') throw new Error(`Redis is not connected (${redis.status})`);
     const bySurface = Map.groupBy(announcements, ({ surface }) => surface);
     await Promise.all(
@@ -39,16 +42,33 @@ export function createAnnouncer(options: { url: string; log: Logger }): Announce
             data,
             // The same waiting capture announced twice is one job: less noise. Nothing relies on it, as a lane claims in
             // Postgres. Retries live there too.
-            opts: { jobId: `${data.captureId}#${data.fence}`, attempts: 1, removeOnComplete: true, removeOnFail: true },
+            opts: { jobId: nameJob(data), attempts: 1, removeOnComplete: true, removeOnFail: true },
           })),
         ),
       ),
     );
   }
 
+  // What is announced while Redis is busy with the last announcements goes together, in one round trip.
+  let gathered: Announcement[] = [];
+  let gathering: Promise<void> | null = null;
+  let sending: Promise<unknown> = Promise.resolve();
+
+  function announce(announcements: readonly Announcement[]): Promise<void> {
+    gathered.push(...announcements);
+    gathering ??= sending.then(() => {
+      const together = gathered;
+      gathered = [];
+      gathering = null;
+      const sent = withDeadline(send(together), SEND_TIMEOUT_MS, 'announcing');
+      sending = sent.catch(() => undefined);
+      return sent;
+    });
+    return gathering;
+  }
+
   return {
-    announce: (announcements) =>
-      announcements.length === 0 ? Promise.resolve() : withDeadline(announce(announcements), 3_000, 'announcing'),
+    announce: (announcements) => (announcements.length === 0 ? Promise.resolve() : announce(announcements)),
     ping: async (timeoutMs) => {
       await withDeadline(redis.ping(), timeoutMs, 'pinging Redis');
     },
@@ -59,12 +79,23 @@ export function createAnnouncer(options: { url: string; log: Logger }): Announce
   };
 }
 
+/** BullMQ refuses a name with colons, which stand in the region key of a city; a slash stands in no capture id. */
+function nameJob({ captureId, fence }: Announcement): string {
+  return `${captureId.replaceAll(':', '/')}#${fence}`;
+}
+
 /** A colon would split the key names that BullMQ makes of it. */
 function queueName(surface: string): string {
   return `captures-${surface}`;
 }
 
-export type Subscription = { close(): Promise<void> };
+export type Subscription = {
+  /** Takes nothing more; resolves when what is under way has ended, and nothing can begin. */
+  pause(): Promise<void>;
+  /** Takes again, after `pause` has resolved. */
+  resume(): Promise<void>;
+  close(): Promise<void>;
+};
 
 /**
  * Takes announcements of one surface, `concurrency` at a time. `take` may be called twice for one announcement, and for
@@ -91,6 +122,8 @@ export function subscribe(
   worker.on('error', (error) => options.log.warn({ err: error, surface: options.surface }, 'Worker error'));
   worker.on('failed', (_job, error) => options.log.error({ err: error, surface: options.surface }, 'Taking failed'));
   return {
+    pause: () => worker.pause(),
+    resume: () => worker.resume(),
     // Waits for what is under way: the caller aborts it first when it must end soon.
     close: async () => {
       await worker.close();

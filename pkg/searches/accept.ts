@@ -1,7 +1,14 @@
 import { createHash } from 'node:crypto';
 import { newId, ServiceError, type Region, type SearchMethod, type Surface } from '../contract/index.ts';
-import { reserve, type AccountLoad, type Ceilings } from '../credits/index.ts';
-import { query, type Database, type Sql } from '../postgres/index.ts';
+import {
+  findShortage,
+  readLoad,
+  reserve,
+  type AccountLoad,
+  type Ceilings,
+  type Reservation,
+} from '../credits/index.ts';
+import { query, type Database, type Reader, type Sql } from '../postgres/index.ts';
 import type { Announcement } from '../queue/index.ts';
 import type { Clock } from '../runtime/index.ts';
 import { planSearch, type SearchPlan } from './plan.ts';
@@ -38,33 +45,56 @@ export type AcceptDeps = { db: Database; clock: Clock; priceOf: (surface: Surfac
 
 /**
  * How long the dispatcher leaves a fresh capture to the process that accepted it, which announces it right after the
- * commit. Longer than that takes; short enough that a crash in between costs only a moment.
+ * commit: longer than most wait for a lane, as a second announcement is work for nothing. That much is lost when the
+ * process dies in between; when it can't reach Redis, it says so at once (`announceSoon`).
  */
-const ANNOUNCE_AFTER_SECONDS = 2;
+const ANNOUNCE_AFTER_SECONDS = 10;
 
 /**
  * Accepts all searches of one submit in one transaction: idempotency keys, parents, children, credit hold and queue
  * room. Either everything that can be accepted is, or nothing is and a `ServiceError` tells why
  * (`INSUFFICIENT_CREDITS`, `QUEUE_CAPACITY_EXCEEDED`, `CONCURRENCY_LIMIT_EXCEEDED`, `SUBMISSION_FAILED`).
- * The number of statements does not depend on the number of searches. Verdicts keep the order of `searches`.
+ * The number of statements does not depend on the number of searches. Verdicts keep the order of `searches`; `load` is
+ * how the account stands then.
  */
 export async function acceptSearches(
   deps: AcceptDeps,
   acceptor: Acceptor,
   searches: readonly NewSearch[],
-): Promise<{ verdicts: Verdict[]; load: AccountLoad | null }> {
+): Promise<{ verdicts: Verdict[]; load: AccountLoad }> {
   const drafts = draftSearches(deps, acceptor, searches);
+  // Without keys there is but one statement that writes, and no need of a transaction around it: the account's row,
+  // where all submits of an account meet, is not locked while packets travel.
+  const keyed = drafts.some(({ keyHash }) => keyHash !== null);
+  const accept = (sql: Reader) => acceptDrafts(sql, acceptor, drafts, ANNOUNCE_AFTER_SECONDS);
   try {
-    return await deps.db.asTenant(acceptor.accountId, (sql) => acceptDrafts(sql, acceptor, drafts));
+    return keyed
+      ? await deps.db.asTenant(acceptor.accountId, accept)
+      : await deps.db.writeAsTenant(acceptor.accountId, accept);
   } catch (error) {
     if (error instanceof ServiceError) throw error;
     throw new ServiceError('SUBMISSION_FAILED', undefined, { cause: error });
   }
 }
 
+/**
+ * The same inside the caller's transaction, which must be one `asTenant` of the acceptor's account: what the caller
+ * writes beside it stands and falls with it. Once this has thrown, that transaction must be rolled back. The captures
+ * are due to be announced at once: the caller leaves that to the dispatcher.
+ */
+export async function acceptSearchesIn(
+  sql: Reader,
+  deps: Omit<AcceptDeps, 'db'>,
+  acceptor: Acceptor,
+  searches: readonly NewSearch[],
+): Promise<Verdict[]> {
+  const { verdicts } = await acceptDrafts(sql, acceptor, draftSearches(deps, acceptor, searches), 0);
+  return verdicts;
+}
+
 type Draft = { jobId: string; search: NewSearch; plan: SearchPlan; keyHash: Buffer | null };
 
-function draftSearches(deps: AcceptDeps, acceptor: Acceptor, searches: readonly NewSearch[]): Draft[] {
+function draftSearches(deps: Omit<AcceptDeps, 'db'>, acceptor: Acceptor, searches: readonly NewSearch[]): Draft[] {
   const priceOf = acceptor.metered ? deps.priceOf : () => 0;
   return searches.map((search) => {
     const jobId = newId('job', deps.clock.nowMs());
@@ -78,17 +108,17 @@ function draftSearches(deps: AcceptDeps, acceptor: Acceptor, searches: readonly 
 }
 
 async function acceptDrafts(
-  sql: Sql,
+  sql: Reader,
   acceptor: Acceptor,
   drafts: readonly Draft[],
-): Promise<{ verdicts: Verdict[]; load: AccountLoad | null }> {
+  announceAfterSeconds: number,
+): Promise<{ verdicts: Verdict[]; load: AccountLoad }> {
   const claims = await claimKeys(sql, acceptor.accountId, drafts);
   const fresh = drafts.filter((draft) => claims.owner(draft) === draft.jobId);
-  const load = fresh.length === 0 ? null : await reserveRoom(sql, acceptor, fresh);
-  if (fresh.length > 0) {
-    await insertSearches(sql, acceptor.accountId, fresh);
-    await insertCaptures(sql, acceptor.accountId, fresh);
-  }
+  const load =
+    fresh.length === 0
+      ? await readLoad(sql, acceptor.accountId)
+      : await placeSearches(sql, acceptor, { searches: fresh, announceAfterSeconds });
   const replays = await readReplays(
     sql,
     acceptor.accountId,
@@ -124,7 +154,7 @@ type KeyClaims = {
  * Takes the drafts' idempotency keys. A concurrent submit with the same key makes the INSERT wait for its commit; then
  * its row is there to be replayed, or, if it rolled back, the key is ours. There is no "in progress" to get stuck in.
  */
-async function claimKeys(sql: Sql, accountId: string, drafts: readonly Draft[]): Promise<KeyClaims> {
+async function claimKeys(sql: Reader, accountId: string, drafts: readonly Draft[]): Promise<KeyClaims> {
   const keyed = drafts.flatMap(({ jobId, keyHash, search }) =>
     keyHash === null || search.idempotency === null
       ? []
@@ -165,39 +195,50 @@ async function claimKeys(sql: Sql, accountId: string, drafts: readonly Draft[]):
   };
 }
 
-const SHORTAGES = {
-  credits: 'INSUFFICIENT_CREDITS',
-  concurrency: 'CONCURRENCY_LIMIT_EXCEEDED',
-  queue: 'QUEUE_CAPACITY_EXCEEDED',
-} as const;
+/** The reservation that all fresh searches of the submit need together. */
+function sumUp(fresh: readonly Draft[], ceilings: Ceilings): Reservation {
+  return {
+    credits: fresh.reduce((sum, { plan }) => sum + plan.creditsToCharge, 0),
+    captures: fresh.reduce((sum, { plan }) => sum + plan.children.length, 0),
+    synchronous: fresh.some(({ search }) => search.method === 'sync'),
+    ceilings,
+  };
+}
 
-async function reserveRoom(sql: Sql, acceptor: Acceptor, fresh: readonly Draft[]): Promise<AccountLoad> {
-  const credits = fresh.reduce((sum, { plan }) => sum + plan.creditsToCharge, 0);
-  const captures = fresh.reduce((sum, { plan }) => sum + plan.children.length, 0);
-  const synchronous = fresh.some(({ search }) => search.method === 'sync');
-  const reserved = await reserve(sql, acceptor.accountId, {
-    credits,
-    captures,
-    synchronous,
-    ceilings: acceptor.ceilings,
-  });
-  if (reserved.ok) return reserved.load;
-  const { balance, held, queued, syncInFlight } = reserved.load;
-  switch (reserved.short) {
+// What was too little a moment ago may be there when it is looked at: then it is tried again, a few times.
+const PLACING_ATTEMPTS = 3;
+
+type Fresh = { searches: readonly Draft[]; announceAfterSeconds: number };
+
+async function placeSearches(sql: Reader, acceptor: Acceptor, fresh: Fresh): Promise<AccountLoad> {
+  const wanted = sumUp(fresh.searches, acceptor.ceilings);
+  for (let attempt = 0; attempt < PLACING_ATTEMPTS; attempt += 1) {
+    const placed = await insertIfRoom(sql, acceptor.accountId, wanted, fresh);
+    if (placed !== null) return placed;
+    refuseIfShort(await readLoad(sql, acceptor.accountId), wanted);
+  }
+  throw new ServiceError('SUBMISSION_FAILED');
+}
+
+function refuseIfShort(load: AccountLoad, wanted: Reservation): void {
+  const { balance, held, queued, syncInFlight } = load;
+  const { credits, captures, ceilings } = wanted;
+  switch (findShortage(load, wanted)) {
     case 'credits':
-      throw new ServiceError(SHORTAGES.credits, `This needs ${credits} credits; ${balance - held} are available.`);
+      throw new ServiceError('INSUFFICIENT_CREDITS', `This needs ${credits} credits; ${balance - held} are available.`);
     case 'queue':
       throw new ServiceError(
-        SHORTAGES.queue,
-        `${queued} captures wait; with ${captures} more the ceiling of ${acceptor.ceilings.queued} would be exceeded.`,
+        'QUEUE_CAPACITY_EXCEEDED',
+        `${queued} captures wait; with ${captures} more the ceiling of ${ceilings.queued} would be exceeded.`,
         { headers: { 'Retry-After': QUEUE_RETRY_SECONDS } },
       );
     case 'concurrency':
       throw new ServiceError(
-        SHORTAGES.concurrency,
-        `${syncInFlight} synchronous captures are in flight; the ceiling is ${acceptor.ceilings.syncInFlight}.`,
+        'CONCURRENCY_LIMIT_EXCEEDED',
+        `${syncInFlight} synchronous captures are in flight; the ceiling is ${ceilings.syncInFlight}.`,
         { headers: { 'Retry-After': SYNC_RETRY_SECONDS } },
       );
+    case null:
   }
 }
 
@@ -205,9 +246,48 @@ async function reserveRoom(sql: Sql, acceptor: Acceptor, fresh: readonly Draft[]
 const SYNC_RETRY_SECONDS = '2';
 const QUEUE_RETRY_SECONDS = '10';
 
-/** One INSERT for all parents of the submit. */
-async function insertSearches(sql: Sql, accountId: string, drafts: readonly Draft[]): Promise<void> {
-  const rows = drafts.map(({ jobId, search, plan }) => ({
+/** The hold, all parents and all children in one statement; null, and nothing written, when something is short. */
+async function insertIfRoom(
+  sql: Reader,
+  accountId: string,
+  wanted: Reservation,
+  { searches, announceAfterSeconds }: Fresh,
+): Promise<AccountLoad | null> {
+  const room = reserve(wanted);
+  const [load] = await query<AccountLoad>(
+    sql,
+    `WITH room AS (${room.sql}),
+     parents AS (
+       INSERT INTO searches (id, account_id, query, method, surfaces, extract, wants_html, webhook_url,
+                             webhook_secret_ciphertext, child_count, credits_to_charge)
+       SELECT s.id, :accountId, s.query, s.method, s.surfaces, s.extract, s.wants_html, s.webhook_url,
+              s.webhook_secret_ciphertext, s.child_count, s.credits_to_charge
+       FROM room, jsonb_to_recordset(CAST(:parents AS jsonb)) AS s(id text, query text, method text, surfaces text[],
+            extract jsonb, wants_html boolean, webhook_url text, webhook_secret_ciphertext text, child_count int,
+            credits_to_charge int)
+     ),
+     children AS (
+       INSERT INTO captures (id, search_id, account_id, position, surface, region_key, region, synchronous, price,
+                             credits_held, announce_at, expires_at)
+       SELECT c.id, c.search_id, :accountId, c.position, c.surface, c.region_key, c.region, c.synchronous, c.price,
+              c.price, now() + make_interval(secs => :announceAfterSeconds), now() + make_interval(secs => c.queue_seconds)
+       FROM room, jsonb_to_recordset(CAST(:children AS jsonb)) AS c(id text, search_id text, position int, surface text,
+            region_key text, region jsonb, synchronous boolean, price int, queue_seconds double precision)
+     )
+     SELECT * FROM room`,
+    {
+      ...room.bindings,
+      accountId,
+      announceAfterSeconds,
+      parents: JSON.stringify(searches.map(describeParent)),
+      children: JSON.stringify(searches.flatMap(describeChildren)),
+    },
+  );
+  return load ?? null;
+}
+
+function describeParent({ jobId, search, plan }: Draft): object {
+  return {
     id: jobId,
     query: search.query,
     method: search.method,
@@ -218,48 +298,25 @@ async function insertSearches(sql: Sql, accountId: string, drafts: readonly Draf
     webhook_secret_ciphertext: search.webhook?.sealSecret?.(jobId) ?? null,
     child_count: plan.children.length,
     credits_to_charge: plan.creditsToCharge,
-  }));
-  await query(
-    sql,
-    `INSERT INTO searches (id, account_id, query, method, surfaces, extract, wants_html, webhook_url,
-                           webhook_secret_ciphertext, child_count, credits_to_charge)
-     SELECT s.id, :accountId, s.query, s.method, s.surfaces, s.extract, s.wants_html, s.webhook_url,
-            s.webhook_secret_ciphertext, s.child_count, s.credits_to_charge
-     FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS s(id text, query text, method text, surfaces text[], extract jsonb,
-          wants_html boolean, webhook_url text, webhook_secret_ciphertext text, child_count int, credits_to_charge int)`,
-    { accountId, rows: JSON.stringify(rows) },
-  );
+  };
 }
 
-/** One INSERT for all children of the submit. */
-async function insertCaptures(sql: Sql, accountId: string, drafts: readonly Draft[]): Promise<void> {
-  const rows = drafts.flatMap(({ jobId, search, plan }) =>
-    plan.children.map((child) => ({
-      id: child.id,
-      search_id: jobId,
-      position: child.position,
-      surface: child.surface,
-      region_key: child.regionKey,
-      region: child.region,
-      synchronous: search.method === 'sync',
-      price: child.price,
-      queue_seconds: search.queueSeconds(child.surface),
-    })),
-  );
-  await query(
-    sql,
-    `INSERT INTO captures (id, search_id, account_id, position, surface, region_key, region, synchronous, price,
-                           credits_held, announce_at, expires_at)
-     SELECT c.id, c.search_id, :accountId, c.position, c.surface, c.region_key, c.region, c.synchronous, c.price,
-            c.price, now() + make_interval(secs => :announceAfter), now() + make_interval(secs => c.queue_seconds)
-     FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS c(id text, search_id text, position int, surface text, region_key text,
-          region jsonb, synchronous boolean, price int, queue_seconds double precision)`,
-    { accountId, announceAfter: ANNOUNCE_AFTER_SECONDS, rows: JSON.stringify(rows) },
-  );
+function describeChildren({ jobId, search, plan }: Draft): object[] {
+  return plan.children.map((child) => ({
+    id: child.id,
+    search_id: jobId,
+    position: child.position,
+    surface: child.surface,
+    region_key: child.regionKey,
+    region: child.region,
+    synchronous: search.method === 'sync',
+    price: child.price,
+    queue_seconds: search.queueSeconds(child.surface),
+  }));
 }
 
 /** The original accept objects of searches that are replayed (spec 4.1). */
-async function readReplays(sql: Sql, accountId: string, jobIds: readonly string[]): Promise<Map<string, Accepted>> {
+async function readReplays(sql: Reader, accountId: string, jobIds: readonly string[]): Promise<Map<string, Accepted>> {
   if (jobIds.length === 0) return new Map();
   const rows = await query<{ jobId: string; creditsToCharge: number; children: string[] }>(
     sql,

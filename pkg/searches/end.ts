@@ -2,7 +2,7 @@ import { newId, type ChildError, type Envelope, type SearchMethod, type Terminal
 import { settle } from '../credits/index.ts';
 import { query, type Sql } from '../postgres/index.ts';
 import type { Clock } from '../runtime/index.ts';
-import { buildDeliveryBody, insertDelivery } from '../webhooks/index.ts';
+import { buildDelivery, insertDelivery } from '../webhooks/index.ts';
 import { buildEnvelope, type EndedCapture, type Findings } from './envelope.ts';
 
 /** Channel that tells the id of a search whose last child ended. */
@@ -183,7 +183,7 @@ async function announceByWebhook(
       captureId: envelope.job.id,
       url: webhook.url,
       secretCiphertext: webhook.secretCiphertext,
-      body: buildDeliveryBody({ eventId, envelope, createdAt }),
+      ...buildDelivery({ eventId, envelope, createdAt }),
     });
   }
 }

@@ -53,7 +53,11 @@ export async function findBrokenInvariants(sql: Sql): Promise<string[]> {
      LEFT JOIN (SELECT account_id, sum(call_count) AS calls FROM usage_daily GROUP BY account_id) u ON u.account_id = a.id
      LEFT JOIN (SELECT account_id, count(*) AS calls FROM captures WHERE ended_at IS NOT NULL AND started_at IS NOT NULL GROUP BY account_id) c
             ON c.account_id = a.id
-     WHERE coalesce(u.calls, 0) <> coalesce(c.calls, 0)`,
+     WHERE coalesce(u.calls, 0) <> coalesce(c.calls, 0)
+     UNION ALL
+     SELECT format('%s: is of a watch, and %s runs name it', s.id, count(r.id))
+     FROM searches s LEFT JOIN watch_runs r ON r.job_id = s.id AND r.account_id = s.account_id
+     WHERE s.method = 'watch' GROUP BY s.id HAVING count(r.id) <> 1`,
   );
   return rows.map(({ broken }) => broken);
 }

@@ -7,12 +7,13 @@ import {
   type SearchRequest,
   type Surface,
 } from '../contract/index.ts';
-import { readLoad, type AccountLoad } from '../credits/index.ts';
+import type { AccountLoad } from '../credits/index.ts';
 import type { Keyring } from '../config/index.ts';
 import type { Announcement, Announcer } from '../queue/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { requireDestination, resolveSigningSecret, sealInlineSecret, type Guard } from '../webhooks/index.ts';
 import { acceptSearches, type Accepted, type AcceptDeps, type Acceptor, type NewSearch } from './accept.ts';
+import { announceSoon } from './sweep.ts';
 
 /** What a search needs to know of a surface's lane. */
 export type LaneFacts = { live: boolean; unavailableReason: string | null; queueSeconds: number };
@@ -34,7 +35,7 @@ export async function submitSearch(
   deps: SubmitDeps,
   submitter: Submitter,
   submission: Submission,
-): Promise<{ accepted: Accepted; load: AccountLoad | null }> {
+): Promise<{ accepted: Accepted; load: AccountLoad }> {
   const search = await prepareSearch(deps, submitter, submission);
   const { verdicts, load } = await acceptSearches(deps, submitter, [search]);
   const [verdict] = verdicts;
@@ -59,8 +60,7 @@ export async function submitBatch(
   const prepared: (NewSearch | ServiceError)[] = [];
   for (const [index, item] of items.entries()) prepared.push(await prepareItem(deps, submitter, item, index));
   const searches = prepared.filter((search): search is NewSearch => !(search instanceof ServiceError));
-  const outcome =
-    searches.length === 0 ? { verdicts: [], load: null } : await acceptSearches(deps, submitter, searches);
+  const outcome = await acceptSearches(deps, submitter, searches);
   const verdicts = outcome.verdicts.values();
   const merged = prepared.map((search): BatchVerdict => {
     if (search instanceof ServiceError) return { rejected: search };
@@ -72,9 +72,7 @@ export async function submitBatch(
     deps,
     merged.flatMap((verdict) => ('accepted' in verdict ? verdict.accepted.announcements : [])),
   );
-  const load =
-    outcome.load ?? (await deps.db.asTenant(submitter.accountId, (sql) => readLoad(sql, submitter.accountId)));
-  return { verdicts: merged, load };
+  return { verdicts: merged, load: outcome.load };
 }
 
 async function prepareItem(
@@ -141,11 +139,12 @@ function sealerOf(keyring: Keyring, accountId: string, secret: string | null): (
   return secret === null ? null : (jobId) => sealInlineSecret(keyring, secret, { searchId: jobId, accountId });
 }
 
-/** Redis is a hint: what can't be announced now is announced by the dispatcher in a moment. */
+/** Redis is a hint: what can't be announced now is left to the dispatcher, which tries until it can. */
 async function announce(deps: SubmitDeps, announcements: readonly Announcement[]): Promise<void> {
   try {
     await deps.announcer.announce(announcements);
   } catch (error) {
     deps.log.warn({ err: error, count: announcements.length }, 'Could not announce; the dispatcher will');
+    await announceSoon(deps.db, announcements);
   }
 }

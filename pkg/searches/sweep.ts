@@ -30,6 +30,13 @@ export async function announceDue(deps: { db: Database; announcer: Announcer }, 
   return due.length;
 }
 
+/** Makes captures due for an announcement now, because whoever should have announced them could not. */
+export async function announceSoon(db: Database, announcements: readonly { captureId: string }[]): Promise<void> {
+  await query(db.system, `UPDATE captures SET announce_at = now() WHERE id = ANY(:ids) AND state = 'queued'`, {
+    ids: announcements.map(({ captureId }) => captureId),
+  });
+}
+
 type Due = { id: string; searchId: string; fence: number; attempts: number };
 
 /** Ends captures that waited longer than they may: `expired`, uncharged. Returns how many. */

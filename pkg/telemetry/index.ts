@@ -1,3 +1,9 @@
 export { createLog, type Logger } from './log.ts';
-export { createCaptureMetrics, createRegistry, type CaptureMetrics, type Registry } from './metrics.ts';
-export { closeServer, portOf, serveProbes, startListening } from './probes.ts';
+export {
+  createCaptureMetrics,
+  createRegistry,
+  observeRequests,
+  type CaptureMetrics,
+  type Registry,
+} from './metrics.ts';
+export { closeServer, drainServer, portOf, serveProbes, startListening } from './probes.ts';

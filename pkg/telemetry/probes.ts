@@ -1,4 +1,5 @@
 import { createServer, type Server } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Registry } from './metrics.ts';
 
 export type Probes = { port: number; close(): Promise<void> };
@@ -45,6 +46,19 @@ export function portOf(server: Server): number {
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the server does not listen on a port');
   return address.port;
+}
+
+const LINGER_MS = 500;
+
+/**
+ * Stops a server that clients talk to without a failed request: for a moment it still answers, and tells each client
+ * that this connection ends with this answer, since a connection that is closed while its client writes the next
+ * request looks like a failure. What is under way may then take `graceMs` to end.
+ */
+export async function drainServer(server: Server, graceMs: number): Promise<void> {
+  server.prependListener('request', (_, response) => response.setHeader('connection', 'close'));
+  await pause(LINGER_MS);
+  await closeServer(server, graceMs);
 }
 
 /** Stops taking connections, lets requests under way end, then cuts what is left after `graceMs`. */

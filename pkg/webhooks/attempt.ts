@@ -1,22 +1,22 @@
 import { classifyJobId, ServiceError } from '../contract/index.ts';
 import type { Keyring } from '../config/index.ts';
-import type { Sql } from '../postgres/index.ts';
 import type { Clock } from '../runtime/index.ts';
 import type { ClaimedDelivery } from './claims.ts';
+import type { Connections } from './connections.ts';
 import type { Guard } from './guard.ts';
-import { postOnce, type PostLimits } from './post.ts';
+import { LateError, postOnce } from './post.ts';
 import { parseRetryAfter } from './schedule.ts';
-import { openInlineSecret, resolveSigningSecret } from './secrets.ts';
+import { openInlineSecret } from './secrets.ts';
 import { sign } from './signature.ts';
 
 export type AttemptOptions = {
-  sql: Sql;
   keyring: Keyring;
   guard: Guard;
+  connections: Connections;
   clock: Clock;
-  /** Of the whole exchange, from the look-up of the name on. */
+  /** Of the whole exchange, once the name has been looked up. */
   totalTimeoutMs: number;
-  limits: PostLimits;
+  maxResponseBytes: number;
 };
 
 export type AttemptResult =
@@ -26,51 +26,55 @@ export type AttemptResult =
   | { kind: 'stopped' };
 
 /**
- * One attempt: vet the destination anew, sign anew, POST the frozen bytes. Never throws for what the receiver does; an
- * error is ours (the database's), and the lease brings the delivery back. An aborted `stop` ends it as `stopped`.
+ * One attempt: vet the destination anew, sign anew, POST the frozen bytes. `managedSecret` signs where the delivery has
+ * no secret of its own; null when there is none. Never throws for what the receiver does. Once `stop` is aborted nothing
+ * more is sent, and what fails because its connection was cut is `stopped`.
  */
 export async function attemptDelivery(
   options: AttemptOptions,
   claim: ClaimedDelivery,
+  managedSecret: string | null,
   stop: AbortSignal,
 ): Promise<AttemptResult> {
-  const { guard, clock, limits, totalTimeoutMs } = options;
-  const deadline = AbortSignal.timeout(totalTimeoutMs);
+  const { guard, connections, clock, maxResponseBytes, totalTimeoutMs } = options;
   const verdict = await guard.resolveDestination(claim.url);
   if (verdict.kind !== 'allowed')
     return { kind: 'unanswered', error: `${verdict.kind}: ${verdict.reason}`, reached: false };
-  const secret = await findSecret(options, claim);
+  if (stop.aborted) return { kind: 'stopped' };
+  const { destination } = verdict;
+  const secret = claim.secretCiphertext === null ? managedSecret : openOwnSecret(options.keyring, claim);
   if (secret === null) return { kind: 'unanswered', error: 'the signing secret is unavailable', reached: false };
 
   const body = Buffer.from(claim.body, 'utf8');
   const timestampSeconds = Math.floor(clock.nowMs() / 1000);
+  const request = {
+    url: destination.url,
+    headers: {
+      'Content-Type': 'application/json',
+      // What is read at most must not be a bomb that only unpacking makes big.
+      'Accept-Encoding': 'identity',
+      'User-Agent': 'search-capture-service',
+      'X-Service-Timestamp': String(timestampSeconds),
+      'X-Service-Signature': sign(secret, timestampSeconds, body),
+    },
+    body,
+    timeoutMs: totalTimeoutMs,
+    maxResponseBytes,
+  };
   try {
-    const { status, retryAfter } = await postOnce({
-      destination: verdict.destination,
-      headers: {
-        'Content-Type': 'application/json',
-        // What is read at most must not be a bomb that only unpacking makes big.
-        'Accept-Encoding': 'identity',
-        'User-Agent': 'search-capture-service',
-        'X-Service-Timestamp': String(timestampSeconds),
-        'X-Service-Signature': sign(secret, timestampSeconds, body),
-      },
-      body,
-      signal: AbortSignal.any([stop, deadline]),
-      limits,
-    });
+    const { status, retryAfter } = await connections.use(claim.accountId, destination, (dispatcher) =>
+      postOnce(dispatcher, request),
+    );
     return { kind: 'answered', status, retryAfterMs: parseRetryAfter(retryAfter, clock.nowMs()) };
   } catch (error) {
     if (stop.aborted) return { kind: 'stopped' };
-    const reason = deadline.aborted ? `no answer within ${totalTimeoutMs / 1000} s` : describe(error);
-    return { kind: 'unanswered', error: reason, reached: true };
+    return { kind: 'unanswered', error: describe(error), reached: true };
   }
 }
 
-async function findSecret({ sql, keyring }: AttemptOptions, claim: ClaimedDelivery): Promise<string | null> {
-  const { accountId, captureId, secretCiphertext } = claim;
+function openOwnSecret(keyring: Keyring, { accountId, captureId, secretCiphertext }: ClaimedDelivery): string | null {
+  if (secretCiphertext === null) return null;
   try {
-    if (secretCiphertext === null) return await resolveSigningSecret(sql, { accountId, keyring });
     return openInlineSecret(keyring, secretCiphertext, { accountId, searchId: searchOf(captureId) });
   } catch (error) {
     if (error instanceof ServiceError) return null;
@@ -86,6 +90,7 @@ function searchOf(captureId: string): string {
 
 /** A code like ECONNREFUSED where there is one: messages may hold addresses of the operator's network. */
 function describe(error: unknown): string {
+  if (error instanceof LateError) return error.message;
   if (!(error instanceof Error)) return 'the request failed';
   return 'code' in error && typeof error.code === 'string'
     ? `the request failed (${error.code})`

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { TERMINAL_STATES, type CaptureState, type Envelope, type Region } from '../contract/index.ts';
-import { buildDeliveryBody } from './body.ts';
+import { buildDelivery } from './body.ts';
 
 const PARENT = 'job_01j00000000000000000000000';
 
@@ -32,10 +32,10 @@ function makeEnvelope(status: CaptureState, region: Region | null = { country: '
 }
 
 function build(envelope: Envelope): string {
-  return buildDeliveryBody({ eventId: 'evt_1', envelope, createdAt: '2026-03-01T12:00:10.000Z' });
+  return buildDelivery({ eventId: 'evt_1', envelope, createdAt: '2026-03-01T12:00:10.000Z' }).body;
 }
 
-describe('buildDeliveryBody', () => {
+describe('buildDelivery', () => {
   it('carries the envelope unchanged, with the event around it', () => {
     const envelope = makeEnvelope('completed');
     expect(JSON.parse(build(envelope))).toEqual({

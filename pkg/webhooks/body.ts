@@ -1,4 +1,4 @@
-import { isTerminal, regionKey, type Envelope } from '../contract/index.ts';
+import { deliveryTypeOf, isTerminal, regionKey, type DeliveryType, type Envelope } from '../contract/index.ts';
 
 export type DeliveryBodyInput = {
   /** The delivery's id: receivers recognize a repeated delivery by it (spec 6.2). */
@@ -9,15 +9,19 @@ export type DeliveryBodyInput = {
 };
 
 /**
- * The bytes of one delivery (design "Webhooks"). Built once and stored: every attempt sends and signs the same bytes.
- * Throws when the capture has not ended.
+ * The event of an ended capture and the bytes of its delivery (design "Webhooks"). Built once and stored: every attempt
+ * sends and signs the same bytes. Throws when the capture has not ended.
  */
-export function buildDeliveryBody({ eventId, envelope, createdAt }: DeliveryBodyInput): string {
+export function buildDelivery({ eventId, envelope, createdAt }: DeliveryBodyInput): {
+  type: DeliveryType;
+  body: string;
+} {
   const { job, provenance, credits } = envelope;
   if (!isTerminal(job.status)) throw new Error(`${job.id} has not ended, so there is nothing to deliver`);
-  return JSON.stringify({
+  const type = deliveryTypeOf(job.status);
+  const body = JSON.stringify({
     id: eventId,
-    type: `job.${job.status}`,
+    type,
     createdAt,
     job: {
       id: job.id,
@@ -29,4 +33,5 @@ export function buildDeliveryBody({ eventId, envelope, createdAt }: DeliveryBody
     result: envelope,
     credits,
   });
+  return { type, body };
 }

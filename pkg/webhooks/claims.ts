@@ -41,7 +41,7 @@ export async function claimDue(sql: Sql, { limit, perAccount, leaseMs }: ClaimOp
        FROM owners o
        CROSS JOIN LATERAL (
          SELECT count(*) AS attempts FROM webhook_deliveries b
-         WHERE b.account_id = o.account_id AND b.state = 'pending' AND b.lease_until > now()
+         WHERE b.account_id = o.account_id AND b.lease_until > now()
        ) busy
        CROSS JOIN LATERAL (
          SELECT d.id, d.next_attempt_at FROM webhook_deliveries d
@@ -51,7 +51,8 @@ export async function claimDue(sql: Sql, { limit, perAccount, leaseMs }: ClaimOp
        ORDER BY place, turn.next_attempt_at, turn.id LIMIT :limit
      ), taken AS (
        SELECT d.id FROM webhook_deliveries d
-       WHERE d.id IN (SELECT id FROM due) AND ${IS_DUE}
+       -- As an array, so that the plan looks up these ids and never reads all that is due.
+       WHERE d.id = ANY(ARRAY(SELECT id FROM due)) AND ${IS_DUE}
        FOR UPDATE SKIP LOCKED
      )
      UPDATE webhook_deliveries d
@@ -70,37 +71,42 @@ const IS_DUE = `d.state = 'pending' AND d.next_attempt_at <= now() AND (d.lease_
 export type AttemptEnd =
   | { state: 'delivered' | 'gone'; status: number }
   | { state: 'dead'; status: number | null; error: string }
-  | { state: 'pending'; status: number | null; error: string; pauseMs: number };
+  | { state: 'pending'; status: number | null; error: string; pauseMs: number }
+  /** Not attempted after all: given back as if it had not been claimed, due again after the pause. */
+  | { state: 'returned'; pauseMs: number };
 
-/** Writes the end of an attempt. False when the lease was lost meanwhile, and nothing was written. */
-export async function recordEnd(sql: Sql, claim: ClaimedDelivery, end: AttemptEnd): Promise<boolean> {
+export type Settlement = { claim: ClaimedDelivery; end: AttemptEnd };
+
+/**
+ * Writes the ends of many attempts in one statement. Returns the ids that were written: for the others the lease was
+ * lost meanwhile, and whoever holds it now decides.
+ */
+export async function recordEnds(sql: Sql, settlements: readonly Settlement[]): Promise<Set<string>> {
   const written = await query<{ id: string }>(
     sql,
-    `UPDATE webhook_deliveries
-     SET state = :state, lease_until = NULL, last_status = :status, last_error = :error,
-       next_attempt_at = now() + :pauseMs * interval '1 millisecond',
-       delivered_at = CASE WHEN :state = 'delivered' THEN now() END
-     WHERE id = :id AND state = 'pending' AND lease_until = :leaseUntil
-     RETURNING id`,
-    {
-      id: claim.id,
-      leaseUntil: claim.leaseUntil,
-      state: end.state,
-      status: end.status,
-      error: 'error' in end ? end.error : null,
-      pauseMs: 'pauseMs' in end ? end.pauseMs : 0,
-    },
+    `UPDATE webhook_deliveries d
+     SET state = e.state, lease_until = NULL, attempts = d.attempts - e.uncounted,
+       last_status = CASE WHEN e.uncounted = 1 THEN d.last_status ELSE e.status END,
+       last_error = CASE WHEN e.uncounted = 1 THEN d.last_error ELSE e.error END,
+       next_attempt_at = now() + e."pauseMs" * interval '1 millisecond',
+       ended_at = CASE WHEN e.state <> 'pending' THEN now() END
+     FROM jsonb_to_recordset(CAST(:ends AS jsonb))
+       AS e(id text, "leaseUntil" timestamptz(3), state text, status int, error text, "pauseMs" float8, uncounted int)
+     WHERE d.id = e.id AND d.state = 'pending' AND d.lease_until = e."leaseUntil"
+     RETURNING d.id`,
+    { ends: JSON.stringify(settlements.map(describeEnd)) },
   );
-  return written.length > 0;
+  return new Set(written.map(({ id }) => id));
 }
 
-/** Gives a claim back as if it had not been taken, due again after `pauseMs`. */
-export async function returnClaim(sql: Sql, claim: ClaimedDelivery, pauseMs: number): Promise<void> {
-  await query(
-    sql,
-    `UPDATE webhook_deliveries
-     SET attempts = attempts - 1, lease_until = NULL, next_attempt_at = now() + :pauseMs * interval '1 millisecond'
-     WHERE id = :id AND state = 'pending' AND lease_until = :leaseUntil`,
-    { id: claim.id, leaseUntil: claim.leaseUntil, pauseMs: Math.round(pauseMs) },
-  );
+function describeEnd({ claim, end }: Settlement): Record<string, string | number | Date | null> {
+  return {
+    id: claim.id,
+    leaseUntil: claim.leaseUntil,
+    state: end.state === 'returned' ? 'pending' : end.state,
+    status: 'status' in end ? end.status : null,
+    error: 'error' in end ? end.error : null,
+    pauseMs: 'pauseMs' in end ? end.pauseMs : 0,
+    uncounted: end.state === 'returned' ? 1 : 0,
+  };
 }

@@ -1,9 +1,10 @@
-export { buildDeliveryBody } from './body.ts';
+export { buildDelivery } from './body.ts';
 export { insertDelivery, listDeliveries, redeliver, type DeliverySummary } from './deliveries.ts';
+export { forgetDeliveries } from './forget.ts';
 export { createGuard, requireDestination, type Guard } from './guard.ts';
 export { createSystemResolver } from '../network/index.ts';
 export { createSecret, listSecrets, resolveSigningSecret, rotateSecret, sealInlineSecret } from './secrets.ts';
-export { verify } from './signature.ts';
+export { sign, verify } from './signature.ts';
 export { parseExtraDestinations } from './url.ts';
 export { createDeliveryWorker, type DeliveryWorker, type DeliveryWorkerOptions } from './worker.ts';
 export { createWebhookGuard } from './default-guard.ts';

@@ -3,7 +3,8 @@ import { createServer as createTlsServer } from 'node:https';
 import { createServer as createTcpServer, type AddressInfo, type Server as NetServer, type Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { postOnce, type PostAnswer, type PostLimits } from './post.ts';
+import { createConnections, type ConnectionLimits, type Connections } from './connections.ts';
+import { postOnce, type PostAnswer } from './post.ts';
 
 const opened: NetServer[] = [];
 const sockets = new Set<Socket>();
@@ -23,12 +24,21 @@ function receive(listener: RequestListener): Server {
 }
 
 afterEach(async () => {
+  await Promise.all(openedConnections.splice(0).map((connections) => connections.close()));
   for (const socket of sockets) socket.destroy();
   sockets.clear();
   await Promise.all(opened.splice(0).map((server) => new Promise((resolve) => server.close(resolve))));
 });
 
-type Case = { url: string; addresses?: string[]; limits?: Partial<PostLimits>; timeoutMs?: number; body?: string };
+const openedConnections: Connections[] = [];
+
+type Case = {
+  url: string;
+  addresses?: string[];
+  limits?: Partial<ConnectionLimits>;
+  timeoutMs?: number;
+  body?: string;
+};
 
 function post({
   url,
@@ -37,13 +47,18 @@ function post({
   timeoutMs = 10_000,
   body = '{}',
 }: Case): Promise<PostAnswer> {
-  return postOnce({
-    destination: { url: new URL(url), addresses },
-    headers: { 'Content-Type': 'application/json', 'X-Test': 'yes' },
-    body: Buffer.from(body),
-    signal: AbortSignal.timeout(timeoutMs),
-    limits: { connectTimeoutMs: 5_000, maxResponseBytes: 16 * 1024, ...limits },
-  });
+  const connections = createConnections({ connectTimeoutMs: 5_000, maxResponseBytes: 16 * 1024, ...limits });
+  openedConnections.push(connections);
+  const destination = { url: new URL(url), addresses };
+  return connections.use('acct_1', destination, (dispatcher) =>
+    postOnce(dispatcher, {
+      url: destination.url,
+      headers: { 'Content-Type': 'application/json', 'X-Test': 'yes' },
+      body: Buffer.from(body),
+      timeoutMs,
+      maxResponseBytes: 16 * 1024,
+    }),
+  );
 }
 
 describe('postOnce', () => {

@@ -1,48 +1,22 @@
 import { createSocket, type Socket } from 'node:dgram';
 import { createServer } from 'node:http';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import { startDnsServer, type TestDnsServer } from './dns-for-tests.ts';
 import { createGuard } from './guard.ts';
+import { createConnections } from './connections.ts';
 import { postOnce } from './post.ts';
 import { createDnsResolver, createSystemResolver } from '../network/index.ts';
 import { parseExtraDestinations } from './url.ts';
 
-const TYPE_A = 1;
 const closers: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
-  await Promise.all(closers.splice(0).map((close) => close()));
+  for (const close of closers.splice(0).reverse()) await close();
 });
 
-/** Answers each question for an A record with the next of `answers`; everything else has no record. */
-async function startDnsServer(answers: string[][]): Promise<{ server: string; asked: () => number }> {
-  const socket = createSocket('udp4');
-  let asked = 0;
-  socket.on('message', (question, from) => {
-    const isA = question.readUInt16BE(question.length - bytesAfterQuestion(question) - 4) === TYPE_A;
-    const addresses = isA ? (answers[Math.min(asked++, answers.length - 1)] ?? []) : [];
-    socket.send(answerTo(question, addresses), from.port, from.address);
-  });
-  const port = await bind(socket);
-  return { server: `127.0.0.1:${port}`, asked: () => asked };
-}
-
-/** How many bytes follow the question: resolvers may add an EDNS record there. */
-function bytesAfterQuestion(message: Buffer): number {
-  let at = 12;
-  while (message.readUInt8(at) !== 0) at += message.readUInt8(at) + 1;
-  return message.length - (at + 5);
-}
-
-function answerTo(question: Buffer, addresses: string[]): Buffer {
-  const asked = question.subarray(12, question.length - bytesAfterQuestion(question));
-  const header = Buffer.alloc(12);
-  question.copy(header, 0, 0, 2);
-  header.writeUInt16BE(0x8180, 2);
-  header.writeUInt16BE(1, 4);
-  header.writeUInt16BE(addresses.length, 6);
-  const records = addresses.map((address) =>
-    Buffer.from([0xc0, 12, 0, TYPE_A, 0, 1, 0, 0, 0, 0, 0, 4, ...address.split('.').map(Number)]),
-  );
-  return Buffer.concat([header, asked, ...records]);
+async function startDns(answers: string[][]): Promise<TestDnsServer> {
+  const dns = await startDnsServer(answers);
+  closers.push(() => dns.close());
+  return dns;
 }
 
 async function bind(socket: Socket): Promise<number> {
@@ -66,13 +40,13 @@ async function startReceiver(): Promise<{ port: number; hits: () => number }> {
 
 describe('a DNS resolver', () => {
   it('gives all addresses of a name', async () => {
-    const { server } = await startDnsServer([['8.8.8.8', '10.0.0.1']]);
+    const { server } = await startDns([['8.8.8.8', '10.0.0.1']]);
     const resolve = createDnsResolver({ timeoutMs: 2_000, servers: [server] });
     expect((await resolve('hook.test')).sort()).toEqual(['10.0.0.1', '8.8.8.8']);
   });
 
   it('fails for a name without addresses', async () => {
-    const { server } = await startDnsServer([[]]);
+    const { server } = await startDns([[]]);
     const resolve = createDnsResolver({ timeoutMs: 2_000, servers: [server] });
     await expect(resolve('hook.test')).rejects.toThrow('hook.test does not resolve');
   });
@@ -96,20 +70,24 @@ describe('the resolver of the system', () => {
 describe('a name whose address changes', () => {
   it('is connected to at the address that was vetted, whatever it resolves to afterwards', async () => {
     const { port, hits } = await startReceiver();
-    const { server, asked } = await startDnsServer([['127.0.0.1'], ['127.0.0.2']]);
+    const { server, asked } = await startDns([['127.0.0.1'], ['127.0.0.2']]);
     const resolve = createDnsResolver({ timeoutMs: 2_000, servers: [server] });
     const extras = parseExtraDestinations(`hook.test:${port}`);
     const guard = createGuard({ extras, resolvePublic: resolve, resolveExtra: resolve });
 
     const verdict = await guard.resolveDestination(`http://hook.test:${port}/`);
     if (verdict.kind !== 'allowed') throw new Error(`the destination is ${verdict.kind}`);
-    const { status } = await postOnce({
-      destination: verdict.destination,
-      headers: {},
-      body: Buffer.from('{}'),
-      signal: AbortSignal.timeout(5_000),
-      limits: { connectTimeoutMs: 2_000, maxResponseBytes: 1_024 },
-    });
+    const connections = createConnections({ connectTimeoutMs: 2_000, maxResponseBytes: 1_024 });
+    closers.push(() => connections.close());
+    const { status } = await connections.use('acct_1', verdict.destination, (dispatcher) =>
+      postOnce(dispatcher, {
+        url: verdict.destination.url,
+        headers: {},
+        body: Buffer.from('{}'),
+        timeoutMs: 5_000,
+        maxResponseBytes: 1_024,
+      }),
+    );
     expect(status).toBe(200);
     expect(hits()).toBe(1);
     expect(asked()).toBe(1);
@@ -117,8 +95,20 @@ describe('a name whose address changes', () => {
     expect(await resolve('hook.test')).toEqual(['127.0.0.2']);
   });
 
+  it.each([
+    ['an A record that is private', ['8.8.8.8', '10.0.0.1']],
+    ['an AAAA record that is loopback', ['8.8.8.8', '::1']],
+    ['an AAAA record that carries a private IPv4 address', ['8.8.8.8', '64:ff9b::a00:1']],
+    ['only an AAAA record that is unique local', ['fd00::1']],
+  ])('is refused for %s among its addresses', async (_, addresses) => {
+    const { server } = await startDns([addresses]);
+    const resolve = createDnsResolver({ timeoutMs: 2_000, servers: [server] });
+    const guard = createGuard({ extras: [], resolvePublic: resolve, resolveExtra: resolve });
+    expect((await guard.resolveDestination('https://hook.test/')).kind).toBe('refused');
+  });
+
   it('is refused at the attempt although it was fine when the search was accepted', async () => {
-    const { server } = await startDnsServer([['8.8.8.8'], ['127.0.0.1']]);
+    const { server } = await startDns([['8.8.8.8'], ['127.0.0.1']]);
     const resolve = createDnsResolver({ timeoutMs: 2_000, servers: [server] });
     const guard = createGuard({ extras: [], resolvePublic: resolve, resolveExtra: resolve });
     expect((await guard.resolveDestination('https://hook.test/')).kind).toBe('allowed');

@@ -94,15 +94,40 @@ export type SigningSecretOptions = { accountId: string; keyring: Keyring };
  * the key ring can't open it (spec 6.6).
  */
 export async function resolveSigningSecret(sql: Sql, { accountId, keyring }: SigningSecretOptions): Promise<string> {
-  const [newest] = await query<{ id: string; ciphertext: string }>(
+  const secret = (await resolveSigningSecrets(sql, { accountIds: [accountId], keyring })).get(accountId);
+  if (secret === undefined || secret instanceof ServiceError)
+    throw secret ?? new ServiceError('WEBHOOK_SECRET_UNAVAILABLE');
+  return secret;
+}
+
+/** What signs now for each of these accounts; an account without any is missing, one that can't be opened an error. */
+export async function resolveSigningSecrets(
+  sql: Sql,
+  { accountIds, keyring }: { accountIds: readonly string[]; keyring: Keyring },
+): Promise<Map<string, string | ServiceError>> {
+  if (accountIds.length === 0) return new Map();
+  const newest = await query<{ id: string; accountId: string; ciphertext: string }>(
     sql,
-    `SELECT id, ciphertext FROM webhook_secrets
-     WHERE account_id = :accountId AND status = 'active'
-     ORDER BY created_at DESC, id DESC LIMIT 1`,
-    { accountId },
+    `SELECT DISTINCT ON (account_id) id, account_id AS "accountId", ciphertext FROM webhook_secrets
+     WHERE account_id = ANY(:accountIds) AND status = 'active'
+     ORDER BY account_id, created_at DESC, id DESC`,
+    { accountIds },
   );
-  if (newest === undefined) throw new ServiceError('WEBHOOK_SECRET_UNAVAILABLE');
-  return openSecret(keyring, newest.ciphertext, rowBinding({ table: TABLE, id: newest.id, accountId }));
+  return new Map(
+    newest.map(({ id, accountId, ciphertext }) => {
+      const binding = rowBinding({ table: TABLE, id, accountId });
+      return [accountId, openOrError(() => openSecret(keyring, ciphertext, binding))];
+    }),
+  );
+}
+
+function openOrError(open: () => string): string | ServiceError {
+  try {
+    return open();
+  } catch (error) {
+    if (error instanceof ServiceError) return error;
+    throw error;
+  }
 }
 
 export type InlineSecretOwner = { searchId: string; accountId: string };

@@ -2,14 +2,16 @@ import type { Logger } from 'pino';
 import type { Keyring } from '../config/index.ts';
 import type { Sql } from '../postgres/index.ts';
 import { pause, type Clock } from '../runtime/index.ts';
-import { attemptDelivery, type AttemptResult } from './attempt.ts';
+import { attemptDelivery } from './attempt.ts';
 import { createBreaker } from './breaker.ts';
-import { claimDue, recordEnd, returnClaim, type AttemptEnd, type ClaimedDelivery } from './claims.ts';
+import { claimDue, recordEnds, type AttemptEnd, type ClaimedDelivery, type Settlement } from './claims.ts';
+import { createConnections, type ConnectionLimits } from './connections.ts';
 import type { Guard } from './guard.ts';
-import type { PostLimits } from './post.ts';
-import { nextPauseMs, spread } from './schedule.ts';
+import { judgeAttempt, showsTrouble } from './judge.ts';
+import { spread } from './schedule.ts';
+import { resolveSigningSecrets } from './secrets.ts';
 
-type HttpSettings = PostLimits & { totalTimeoutMs: number };
+type HttpSettings = ConnectionLimits & { totalTimeoutMs: number };
 
 /** Design "Webhooks": 15 s and 16 KiB of response at most. */
 const WEBHOOK_HTTP: HttpSettings = {
@@ -29,21 +31,21 @@ export type DeliveryWorkerOptions = {
   http?: HttpSettings;
   /** Attempts at once in this process. */
   concurrency?: number;
-  /** Attempts at once of one account. */
+  /** Attempts at once of one account, in all processes together. */
   perAccount?: number;
   /** Told after each attempt, for metrics. */
   onAttempt?: (report: AttemptReport) => void;
 };
 
 type AttemptReport = {
-  outcome: 'delivered' | 'gone' | 'dead' | 'retry' | 'postponed' | 'stopped' | 'lost';
+  outcome: 'delivered' | 'gone' | 'dead' | 'retry' | 'postponed' | 'lost';
   durationMs: number;
 };
 
 export type DeliveryWorker = {
   /**
-   * One turn: claims what is due and there is room for, starts the attempts and returns without waiting for their ends,
-   * so that one slow receiver holds up nobody. `'more'` when the next turn should follow at once.
+   * One turn: writes what has ended, claims what is due and there is room for, and starts it. Never waits for an attempt
+   * longer than for the next one to end, so that a slow receiver holds up nobody. `'idle'` when nothing is under way.
    */
   deliverDue(): Promise<'more' | 'idle'>;
   /** Aborts what runs, gives the claims back uncounted and ends. */
@@ -51,17 +53,17 @@ export type DeliveryWorker = {
 };
 
 /** Claimed per turn: bodies may be large, and a turn should be short. */
-const CLAIM_AT_MOST = 16;
+const CLAIM_AT_MOST = 128;
 
-/** How long a full worker waits for room before it lets its loop look around. */
-const WAIT_FOR_ROOM_MS = 1_000;
+/** How long a turn waits for an attempt to end before the next one looks for new deliveries. */
+const WAIT_MS = 500;
 
 /** Longer than any attempt with its statements, so that a lease only ends early when the process died or hung. */
-const LEASE_MARGIN_MS = 45_000;
+const LEASE_MARGIN_MS = 30_000;
 
 /** Delivers webhooks (spec 6, design "Webhooks"). At least once: a crash between answer and record repeats one. */
 export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWorker {
-  const { sql, clock, random, log, http = WEBHOOK_HTTP, concurrency = 128, perAccount = 8 } = options;
+  const { sql, keyring, clock, random, log, http = WEBHOOK_HTTP, concurrency = 256, perAccount = 16 } = options;
   const leaseMs = http.totalTimeoutMs + LEASE_MARGIN_MS;
   const breaker = createBreaker({
     clock,
@@ -70,76 +72,98 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     longestOpenMs: 600_000,
     probeMs: http.totalTimeoutMs + 5_000,
   });
+  const connections = createConnections(http);
   const stop = new AbortController();
   const running = new Set<Promise<void>>();
+  /** What has ended and is not written yet. */
+  let ended: (Settlement & { startedMs: number })[] = [];
+  let someEnded = new AbortController();
 
-  async function handle(claim: ClaimedDelivery): Promise<AttemptReport['outcome']> {
+  async function attempt(claim: ClaimedDelivery, managedSecret: string | null): Promise<AttemptEnd> {
     const circuit = `${claim.accountId} ${URL.parse(claim.url)?.origin ?? claim.url}`;
     const waitMs = breaker.admit(circuit);
-    if (waitMs > 0) {
-      await returnClaim(sql, claim, spread(waitMs, random));
-      return 'postponed';
-    }
-    const result = await attemptDelivery({ ...options, ...http, limits: http }, claim, stop.signal);
-    if (result.kind === 'stopped') {
-      await returnClaim(sql, claim, 0);
-      return 'stopped';
-    }
+    if (waitMs > 0) return { state: 'returned', pauseMs: Math.round(spread(waitMs, random)) };
+    const result = await attemptDelivery({ ...options, ...http, connections }, claim, managedSecret, stop.signal);
+    if (result.kind === 'stopped') return { state: 'returned', pauseMs: 0 };
     breaker.record(circuit, !showsTrouble(result));
-    const end = judgeAttempt(result, claim.attempts, random);
-    if (!(await recordEnd(sql, claim, end))) return 'lost';
-    return end.state === 'pending' ? 'retry' : end.state;
+    return judgeAttempt(result, claim.attempts, random);
   }
 
-  async function run(claim: ClaimedDelivery): Promise<void> {
+  async function run(claim: ClaimedDelivery, managedSecret: string | null): Promise<void> {
     const startedMs = clock.nowMs();
     try {
-      const outcome = await handle(claim);
-      options.onAttempt?.({ outcome, durationMs: clock.nowMs() - startedMs });
+      const end = await attempt(claim, managedSecret);
+      ended.push({ claim, end, startedMs });
     } catch (error) {
       log.error({ err: error, delivery: claim.id }, 'An attempt broke off; its lease brings it back');
+    }
+    // Asked first: an abort makes an exception with its stack, even when nobody gets it.
+    if (!someEnded.signal.aborted) someEnded.abort();
+  }
+
+  /** What can't be written now is written by the next turn; until then it takes up room. */
+  async function settleEnded(): Promise<void> {
+    const settling = ended;
+    if (settling.length === 0) return;
+    ended = [];
+    const written = await recordEnds(sql, settling).catch((error: unknown) => {
+      ended = [...settling, ...ended];
+      throw error;
+    });
+    for (const { claim, end, startedMs } of settling) {
+      const outcome = written.has(claim.id) ? OUTCOMES[end.state] : 'lost';
+      options.onAttempt?.({ outcome, durationMs: clock.nowMs() - startedMs });
+    }
+  }
+
+  async function claimForRoom(): Promise<ClaimedDelivery[]> {
+    const room = concurrency - running.size - ended.length;
+    if (room <= 0) return [];
+    // The fuller it gets the less one account may take, and never is all room taken at once: many slow receivers
+    // together leave room for the next tenant.
+    const share = Math.max(1, Math.min(perAccount, Math.floor(room / 8)));
+    const limit = Math.min(CLAIM_AT_MOST, Math.ceil(room / 2));
+    return claimDue(sql, { limit, perAccount: share, leaseMs });
+  }
+
+  async function start(claims: readonly ClaimedDelivery[]): Promise<void> {
+    const accountIds = claims.filter((claim) => claim.secretCiphertext === null).map(({ accountId }) => accountId);
+    const secrets = await resolveSigningSecrets(sql, { accountIds: [...new Set(accountIds)], keyring });
+    for (const claim of claims) {
+      const secret = secrets.get(claim.accountId);
+      const one = run(claim, typeof secret === 'string' ? secret : null);
+      running.add(one);
+      void one.finally(() => running.delete(one));
     }
   }
 
   return {
     deliverDue: async () => {
       if (stop.signal.aborted) return 'idle';
-      const room = concurrency - running.size;
-      if (room <= 0) {
-        await Promise.race([...running, pause(WAIT_FOR_ROOM_MS, stop.signal)]);
-        return 'more';
-      }
-      const claims = await claimDue(sql, { limit: Math.min(room, CLAIM_AT_MOST), perAccount, leaseMs });
-      for (const claim of claims) {
-        const attempt = run(claim);
-        running.add(attempt);
-        void attempt.finally(() => running.delete(attempt));
-      }
-      return claims.length > 0 ? 'more' : 'idle';
+      // Renewed before anything that ends from here on is missed.
+      someEnded = new AbortController();
+      // At once: waiting for the database twice in a row would leave receivers waiting too.
+      const [settled, claims] = await Promise.allSettled([settleEnded(), claimForRoom()]);
+      if (claims.status === 'fulfilled') await start(claims.value);
+      for (const step of [settled, claims]) if (step.status === 'rejected') throw step.reason;
+      if (claims.status === 'fulfilled' && claims.value.length === CLAIM_AT_MOST) return 'more';
+      if (running.size === 0 && ended.length === 0) return 'idle';
+      await pause(WAIT_MS, AbortSignal.any([stop.signal, someEnded.signal]));
+      return 'more';
     },
     close: async () => {
       stop.abort();
+      await connections.close();
       await Promise.all(running);
+      await settleEnded();
     },
   };
 }
 
-type EndedAttempt = Exclude<AttemptResult, { kind: 'stopped' }>;
-
-/** A receiver that answers 4xx works, whatever it thinks of this delivery; silence, 5xx and 429 show trouble. */
-function showsTrouble(result: EndedAttempt): boolean {
-  return result.kind === 'unanswered' ? result.reached : result.status >= 500 || result.status === 429;
-}
-
-/** Only 2xx acknowledges and only 410 ends a delivery early; a redirect is a failure like any other answer. */
-function judgeAttempt(result: EndedAttempt, attempts: number, random: () => number): AttemptEnd {
-  if (result.kind === 'answered' && result.status >= 200 && result.status < 300) {
-    return { state: 'delivered', status: result.status };
-  }
-  if (result.kind === 'answered' && result.status === 410) return { state: 'gone', status: 410 };
-  const status = result.kind === 'answered' ? result.status : null;
-  const error = result.kind === 'answered' ? `the receiver answered ${result.status}` : result.error;
-  const retryAfterMs = result.kind === 'answered' ? result.retryAfterMs : undefined;
-  const pauseMs = nextPauseMs({ attempts, random, retryAfterMs });
-  return pauseMs === null ? { state: 'dead', status, error } : { state: 'pending', status, error, pauseMs };
-}
+const OUTCOMES = {
+  delivered: 'delivered',
+  gone: 'gone',
+  dead: 'dead',
+  pending: 'retry',
+  returned: 'postponed',
+} as const satisfies Record<AttemptEnd['state'], AttemptReport['outcome']>;

@@ -1,8 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import express from 'express';
-import { createServer } from 'node:http';
-import { openDatabase, query, type Database } from '../../pkg/postgres/index.ts';
-import { closeServer, portOf, startListening } from '../../pkg/telemetry/index.ts';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { query } from '../../pkg/postgres/index.ts';
 import { openAccount, openKey } from '../support/accounts.ts';
 import { startService } from '../support/service.ts';
 import { percentile, type Row } from './table.ts';
@@ -11,10 +10,7 @@ const SECONDS = 8;
 const CLIENTS = 16;
 const BODY = { query: 'which bicycle is best?', surfaces: ['engine_news'] };
 
-/**
- * Submits and reads over HTTP against a bare Express handler in a process of the same kind that does the least possible
- * durable work: one transaction with one insert each into a parent and a child table, on the same Postgres.
- */
+/** Submits and reads over HTTP, against those of a bare handler on the same Postgres. */
 export async function benchSubmit(): Promise<Row[]> {
   const service = await startService({ credits: 100_000_000, plan: 'internal', env: { DATABASE_POOL_SIZE: '10' } });
   try {
@@ -26,28 +22,27 @@ export async function benchSubmit(): Promise<Row[]> {
     );
     const keys = await Promise.all(accounts.map((id) => openKey(service.database.db, id, 'internal')));
     const keyOf = (client: number) => keys[client % keys.length]?.key ?? '';
-    const db = openDatabase({ url: service.database.url, poolSize: 10, applicationName: 'bare' });
-    const bare = await startBare(db);
+    const bare = await startBare(service.database.url);
     try {
       const url = service.api.url;
       const post = (base: string, path: string, body: unknown, client: number) => call(base, path, keyOf(client), body);
       await load(1, (client) => post(url, '/v1/search?mode=async', BODY, client));
       await load(1, (client) => post(bare.url, '/', BODY, client));
-      const ours = await load(SECONDS, (client) => post(url, '/v1/search?mode=async', BODY, client));
-      const theirs = await load(SECONDS, (client) => post(bare.url, '/', BODY, client));
-      const batch = await load(
-        SECONDS,
-        (client) => post(url, '/v1/search/batch', { items: Array(500).fill(BODY) }, client),
-        2,
-      );
+      const [ours, theirs, batch] = await inTurns([
+        { work: (client) => post(url, '/v1/search?mode=async', BODY, client) },
+        { work: (client) => post(bare.url, '/', BODY, client) },
+        { work: (client) => post(url, '/v1/search/batch', { items: Array(500).fill(BODY) }, client), clients: 2 },
+      ]);
 
       const [row] = await query<{ id: string; accountId: string }>(
         service.database.db.system,
         `SELECT id, account_id AS "accountId" FROM captures LIMIT 1`,
       );
       const reader = await openKey(service.database.db, row?.accountId ?? '', 'internal');
-      const read = await load(4, () => call(url, `/v1/jobs/${row?.id ?? ''}`, reader.key));
-      const bareRead = await load(4, () => call(bare.url, `/${row?.id ?? ''}`, ''));
+      const [read, bareRead] = await inTurns([
+        { work: () => call(url, `/v1/jobs/${row?.id ?? ''}`, reader.key) },
+        { work: () => call(bare.url, `/${row?.id ?? ''}`, '') },
+      ]);
       return [
         {
           name: 'async submits per second, ours / bare insert handler',
@@ -73,33 +68,26 @@ export async function benchSubmit(): Promise<Row[]> {
       ];
     } finally {
       await bare.close();
-      await db.close();
     }
   } finally {
     await service.close();
   }
 }
 
-async function startBare(db: Database): Promise<{ url: string; close(): Promise<void> }> {
-  await db.system.raw(
-    'CREATE TABLE bare_parents (id text PRIMARY KEY, body jsonb); CREATE TABLE bare_children (id text PRIMARY KEY, parent text)',
-  );
-  const app = express();
-  app.post('/', express.json(), async (request, response) => {
-    const id = randomUUID();
-    await db.inTransaction(async (sql) => {
-      await query(sql, 'INSERT INTO bare_parents VALUES (:id, :body)', { id, body: JSON.stringify(request.body) });
-      await query(sql, 'INSERT INTO bare_children VALUES (:child, :id)', { child: `${id}.1`, id });
-    });
-    response.status(202).json({ id });
+async function startBare(databaseUrl: string): Promise<{ url: string; close(): Promise<void> }> {
+  const child = fork(fileURLToPath(new URL('bare-handler.ts', import.meta.url)), {
+    env: { ...process.env, DATABASE_URL: databaseUrl },
   });
-  app.get('/:id', async (request, response) => {
-    const rows = await query(db.system, 'SELECT * FROM captures WHERE id = :id', { id: request.params.id });
-    response.json(rows[0]);
-  });
-  const server = createServer(app);
-  await startListening(server, '127.0.0.1', 0);
-  return { url: `http://127.0.0.1:${portOf(server)}`, close: () => closeServer(server, 100) };
+  const ended = once(child, 'exit');
+  const close = async (): Promise<void> => {
+    child.kill('SIGKILL');
+    await ended;
+  };
+  const message: unknown = (await once(child, 'message', { signal: AbortSignal.timeout(20_000) }))[0];
+  if (typeof message === 'object' && message !== null && 'port' in message)
+    return { url: `http://127.0.0.1:${String(message.port)}`, close };
+  await close();
+  throw new Error('the bare handler did not say its port');
 }
 
 async function call(base: string, path: string, key: string, body?: unknown): Promise<void> {
@@ -113,11 +101,23 @@ async function call(base: string, path: string, key: string, body?: unknown): Pr
   if (!response.ok) throw new Error(`${path} answered ${response.status}: ${text.slice(0, 200)}`);
 }
 
-async function load(
-  seconds: number,
-  work: (client: number) => Promise<void>,
-  clients = CLIENTS,
-): Promise<{ perSecond: number; timesMs: number[] }> {
+type Contestant = { work: (client: number) => Promise<void>; clients?: number };
+type Load = { perSecond: number; timesMs: number[] };
+
+/** Second by second in turns: whatever else the machine does then falls on all of them alike. */
+async function inTurns<const C extends readonly Contestant[]>(contestants: C): Promise<{ [K in keyof C]: Load }>;
+async function inTurns(contestants: readonly Contestant[]): Promise<Load[]> {
+  const turns: Load[][] = contestants.map(() => []);
+  for (let turn = 0; turn < SECONDS; turn += 1) {
+    for (const [index, { work, clients }] of contestants.entries()) turns[index]?.push(await load(1, work, clients));
+  }
+  return turns.map((loads) => ({
+    perSecond: loads.reduce((sum, { perSecond }) => sum + perSecond, 0) / loads.length,
+    timesMs: loads.flatMap(({ timesMs }) => timesMs),
+  }));
+}
+
+async function load(seconds: number, work: (client: number) => Promise<void>, clients = CLIENTS): Promise<Load> {
   const timesMs: number[] = [];
   const startMs = performance.now();
   const untilMs = startMs + seconds * 1000;

@@ -46,13 +46,15 @@ it('lets 50 racing clients of two processes spend the last credits once', async 
 });
 
 it('makes one job of many identical posts at once on two processes, and charges one', async () => {
-  const key = await newcomer(500);
-  const answers = await burst(key, 200, { ...SEARCH, idempotencyKey: 'only-once' });
+  const key = await newcomer(500, 'internal');
+  const answers = await burst(key, 1_000, { ...SEARCH, idempotencyKey: 'only-once' });
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202]));
   expect(new Set(answers.map(({ body }) => body.jobId)).size).toBe(1);
-  expect(answers.filter(({ headers }) => headers.get('idempotent-replayed') === 'true')).toHaveLength(199);
+  expect(answers.filter(({ headers }) => headers.get('idempotent-replayed') === 'true')).toHaveLength(999);
   expect(answers[0]?.body.credits).toEqual({ creditsToCharge: 3, creditsCharged: 0 });
-});
+  const { body } = await callApi(service.api.url, key, 'GET', '/v1/usage');
+  expect(body).toMatchObject({ balance: { total: 500, reserved: 3, available: 497 } });
+}, 60_000);
 
 it.each(['with Redis', 'without Redis'])(
   'counts submits of both processes together, %s',
@@ -68,6 +70,9 @@ it.each(['with Redis', 'without Redis'])(
       expect(headers.get('x-ratelimit-limit')).toBe('60');
       expect(headers.get('x-ratelimit-remaining')).toBe('0');
       expect(Number(headers.get('x-ratelimit-reset'))).toBeGreaterThan(Date.now() / 1000 - 1);
+      expect(headers.get('x-concurrency-limit')).toBe('4');
+      expect(headers.get('x-concurrency-running')).toBe('0');
+      expect(Number(headers.get('x-concurrency-queued'))).toBeLessThanOrEqual(60);
     }
     if (redisState === 'without Redis') await redis.restart();
   },

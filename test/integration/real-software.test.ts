@@ -152,6 +152,8 @@ describe('the lanes for SearXNG', () => {
     { surface: 'engine_search', kind: 'general', query: 'city bicycles' },
     { surface: 'engine_search', kind: 'general', query: 'a&b=c #1 "100 %" + 自転車 🚲' },
     { surface: 'engine_news', kind: 'news', query: 'city bicycles' },
+    { surface: 'engine_ai_mode', kind: 'general', query: 'city bicycles' },
+    { surface: 'engine_ai_mode', kind: 'general', query: 'a&b=c #1 "100 %" + 自転車 🚲' },
   ] as const)('reads what $surface shows for $query', async ({ surface, kind, query }) => {
     const question = { kind, query, language: 'en' };
     const result = await capture(surface, query);
@@ -159,24 +161,30 @@ describe('the lanes for SearXNG', () => {
     expect(asked.at(-1)).toEqual(question);
   });
 
-  it('asks in the language of the region and says that this is all of it that was applied', async () => {
-    const result = await capture('engine_search', 'Fahrräder', { country: 'DE', city: 'Berlin', language: 'de-DE' });
-    const question = { kind: 'general', query: 'Fahrräder', language: 'de' } as const;
-    expectResults(result, find(question), { language: 'de-DE' });
-    expect(asked.at(-1)).toEqual(question);
-  });
+  it.each(['engine_search', 'engine_ai_mode'] as const)(
+    'asks %s in the language of the region and says that this is all of it that was applied',
+    async (surface) => {
+      const result = await capture(surface, 'Fahrräder', { country: 'DE', city: 'Berlin', language: 'de-DE' });
+      const question = { kind: 'general', query: 'Fahrräder', language: 'de' } as const;
+      expectResults(result, find(question), { language: 'de-DE' });
+      expect(asked.at(-1)).toEqual(question);
+    },
+  );
 
-  it.each(['engine_search', 'engine_news'] as const)(
+  it.each(['engine_search', 'engine_news', 'engine_ai_mode'] as const)(
     'says that %s has nothing where it finds nothing',
     async (surface) => {
       expect(await capture(surface, 'nothing at all')).toMatchObject({ outcome: 'absent', effectiveRegion: null });
     },
   );
 
-  it('does not take a failing engine for one that finds nothing', async () => {
-    expect(await capture('engine_search', 'broken')).toMatchObject({ outcome: 'unusable' });
-    expect(await capture('engine_search', 'mended')).toMatchObject({ outcome: 'completed' });
-  });
+  it.each(['engine_search', 'engine_ai_mode'] as const)(
+    'does not take a failing engine behind %s for one that finds nothing',
+    async (surface) => {
+      expect(await capture(surface, 'broken')).toMatchObject({ outcome: 'unusable' });
+      expect(await capture(surface, 'mended')).toMatchObject({ outcome: 'completed' });
+    },
+  );
 });
 
 /** The world that SearXNG searches. Each question finds something else. */

@@ -94,6 +94,25 @@ describe('a search', () => {
     expect(parent.children.map(({ region }) => region)).toEqual(['de', 'us', 'de', 'us']);
   }, 60_000);
 
+  it('for a city and a language, in any script, gives an answer and its proof page', async () => {
+    const { status, body } = await post('/v1/search', {
+      query: 'bicycles',
+      surfaces: ['assistant_one'],
+      region: { country: 'jp', city: '東京 23区', language: 'ja' },
+      include: { html: true },
+    });
+    expect(status).toBe(200);
+    expect(body.job.id).toBe(`${body.jobId}.assistant_one.jp:東京-23区:ja`);
+    const child = await service.call('GET', `/v1/jobs/${encodeURIComponent(body.job.id)}`);
+    expect(child.body.answer).toEqual(body.answer);
+    const proof = await fetch(body.html, {
+      headers: { authorization: `Bearer ${service.key}` },
+      signal: AbortSignal.timeout(10_000),
+    });
+    expect(proof.status).toBe(200);
+    expect(await proof.text()).toContain('<html');
+  }, 60_000);
+
   it('for several surfaces can be waited for', async () => {
     const { status, body, headers } = await post(
       '/v1/search',

@@ -57,13 +57,18 @@ async function isUsable(dir: string): Promise<boolean> {
   }
 }
 
+/** The path of `python3`, installed where that is allowed: a guide for receivers that is not run is not tested. */
+export function ensurePython(machine: Machine): Promise<string> {
+  return ensureProgram(PYTHON, machine);
+}
+
 async function findPython(): Promise<string> {
   const machine: Machine = {
     path: process.env['PATH'] ?? '',
     isRoot: process.getuid?.() === 0,
     say: (line) => void process.stderr.write(`${line}\n`),
   };
-  const python = await ensureProgram(PYTHON, machine);
+  const python = await ensurePython(machine);
   if (!(await canMakeEnvironments(python))) await addVenv(machine);
   return python;
 }

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { buildOpenApi, type Envelope, type EnvelopeJob } from '../../pkg/contract/index.ts';
+import { buildOpenApi, type Envelope, type EnvelopeJob, type Watch, type WatchRun } from '../../pkg/contract/index.ts';
 import { createDemoServer } from '../../pkg/demo/index.ts';
 import { findFreePort } from '../../cmd/standalone/servers/ports.ts';
 import { openAccount, openKey, TEST_PEPPER } from './accounts.ts';
@@ -13,7 +13,7 @@ import { findEmptyRedis } from './redis.ts';
 
 const LANES = fileURLToPath(new URL('../../config/lanes', import.meta.url));
 const DEMO_ORIGIN = 'http://127.0.0.1:8090';
-const KEYRING = `k1:${Buffer.alloc(32, 7).toString('base64')}`;
+export const TEST_KEYRING = `k1:${Buffer.alloc(32, 7).toString('base64')}`;
 
 const openApi = createOpenApiChecks(buildOpenApi('http://service.example'));
 
@@ -48,6 +48,8 @@ export type AnswerBody = Omit<Envelope, 'job'> & {
   children: { id: string; status: string; region: string }[];
   results: Envelope[];
   items: { status: string; jobId: string; id: string }[];
+  watch: Watch;
+  runs: WatchRun[];
   nextCursor: string | null;
   bindings: Record<string, boolean>;
   owner: string;
@@ -77,7 +79,7 @@ export async function startService(options: ServiceOptions = {}): Promise<TestSe
       DATABASE_URL: database.url,
       REDIS_URL: options.redisUrl ?? (await findEmptyRedis()),
       API_KEY_PEPPER: TEST_PEPPER,
-      SECRETS_KEYRING: KEYRING,
+      SECRETS_KEYRING: TEST_KEYRING,
       LANES_DIR: lanesDir,
       LOG_LEVEL: 'info',
       ...options.env,

@@ -1,5 +1,14 @@
-import { cleanText, foldInlines } from './fold.ts';
-import { PLAIN, type Block, type Cite, type HeadingDepth, type Inline, type Marks } from './tree.ts';
+import { foldInlines, visibleText } from './fold.ts';
+import {
+  PLAIN,
+  type Block,
+  type Cite,
+  type HeadingDepth,
+  type Inline,
+  type Item,
+  type Marks,
+  type Table,
+} from './tree.ts';
 
 /** Quotes and lists nested deeper than this are read as if they stood at this depth; no reader tells them apart. */
 const MAX_NESTING = 16;
@@ -15,7 +24,7 @@ export type TreeBuilder = ReturnType<typeof createTreeBuilder>;
  */
 export function createTreeBuilder() {
   let blocks: Block[] = [];
-  let items: Block[][] | null = null;
+  let items: Item[] | null = null;
   let inlines: Inline[] = [];
   let oneLine = false;
   let depth = 0;
@@ -99,7 +108,7 @@ export function createTreeBuilder() {
       else if (inner.length > 0) pushParagraph(inner);
     },
     code(language: string | null, source: string): void {
-      const value = cleanText(source.replace(/\r\n?/g, '\n')).replace(/^(?:[^\S\n]*\n)+|\s+$/g, '');
+      const value = visibleText(source.replace(/\r\n?/g, '\n')).replace(/^(?:[^\S\n]*\n)+|\s+$/g, '');
       if (value === '') return;
       words += 1;
       if (oneLine) {
@@ -131,31 +140,33 @@ export function createTreeBuilder() {
       }
       endParagraph();
       const outer = items;
-      const own: Block[][] = [];
+      const own: Item[] = [];
       items = own;
       content();
       items = outer;
       if (own.length > 0) blocks.push({ kind: 'list', start, items: own });
     },
     /** Outside a list an item is a paragraph. */
-    item(content: () => void): void {
+    item(content: () => void, checked: boolean | null = null): void {
       if (items === null || oneLine) {
         flow(content);
         return;
       }
       const home = items;
       const inner = nested(content);
-      if (inner.length > 0) home.push(inner);
+      if (inner.length > 0) home.push({ checked, blocks: inner });
     },
     cell: line,
     /** True where a table can't stand as one, because the place holds a single line. */
     isOneLine: (): boolean => oneLine,
-    table(rows: Inline[][][]): void {
+    /** Rows and alignments may be of different lengths. */
+    table({ rows, alignments, hasHead }: Table): void {
       endParagraph();
       const width = rows.reduce((most, row) => Math.max(most, row.length), 0);
       if (width === 0) return;
       for (const row of rows) while (row.length < width) row.push([]);
-      blocks.push({ kind: 'table', rows });
+      const aligned = Array.from({ length: width }, (_, column) => alignments[column] ?? null);
+      blocks.push({ kind: 'table', rows, alignments: aligned, hasHead });
     },
     finish(): Block[] {
       endParagraph();
@@ -169,6 +180,6 @@ function lastParagraph(blocks: readonly Block[]): Inline[] | null {
   if (last === undefined) return null;
   if (last.kind === 'paragraph') return last.inlines;
   if (last.kind === 'quote') return lastParagraph(last.blocks);
-  if (last.kind === 'list') return lastParagraph(last.items.at(-1) ?? []);
+  if (last.kind === 'list') return lastParagraph(last.items.at(-1)?.blocks ?? []);
   return null;
 }

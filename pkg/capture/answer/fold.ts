@@ -15,9 +15,17 @@ export function cleanText(text: string): string {
   return text.replace(/[\0-\x08\x0e-\x1f\x7f]|\p{Surrogate}/gu, '');
 }
 
+/**
+ * Also without what no one sees and what would keep words from being found: soft hyphens, zero-width spaces, byte order
+ * marks. Joiners stay, because emoji and scripts are written with them.
+ */
+export function visibleText(text: string): string {
+  return cleanText(text).replace(/[\u00ad\u200b\u2060\ufeff]/g, '');
+}
+
 /** One line of plain words, as titles are. */
 export function cleanLine(text: string): string {
-  return cleanText(text).replace(FOLDED, ' ').trim();
+  return visibleText(text).replace(FOLDED, ' ').trim();
 }
 
 type Gap = 'none' | 'space' | 'break' | 'paragraph';
@@ -35,7 +43,7 @@ export function foldInlines(inlines: readonly Inline[]): Inline[][] {
       line.add(inline);
       continue;
     }
-    const text = cleanText(inline.text).replace(FOLDED, ' ');
+    const text = visibleText(inline.text).replace(FOLDED, ' ');
     if (text.startsWith(' ')) line.space(inline.marks);
     const core = text.replace(/^ | $/g, '');
     if (core === '') continue;

@@ -19,9 +19,14 @@ export function isBlock(element: Element): boolean {
   return BLOCKS.has(element.tagName);
 }
 
+/** Names by which style sheets hide what is for screen readers, and by which pages mark what counts lines. */
+const HIDING_CLASS =
+  /(?:^|\s)(?:sr-only|visually-?hidden|screen-reader-text|linenos?|line-?numbers?|gutter|hljs-ln-numbers|react-syntax-highlighter-line-number|footnotes-sep)(?:\s|$)/i;
+
 export function isSilent(element: Element): boolean {
   const { properties, tagName } = element;
   if (SILENT.has(tagName) || (tagName === 'dialog' && properties['open'] === undefined)) return true;
+  if (HIDING_CLASS.test(attribute(element, 'className') ?? '')) return true;
   if (properties['ariaHidden'] === 'true' || (properties['hidden'] ?? false) !== false) return true;
   return /display\s*:\s*none/i.test(attribute(element, 'style') ?? '');
 }
@@ -54,7 +59,14 @@ export function findElements(node: Element, matches: (element: Element) => boole
     .flatMap((child) => (matches(child) ? [child] : findElements(child, matches)));
 }
 
-/** Text of code and formulas, where white space counts; `<br>` and blocks start new lines, chips are no text. */
+/** All text below `node`, hidden or not. */
+export function plainText(node: Element): string {
+  return node.children
+    .map((child) => (child.type === 'text' ? child.value : isElement(child) ? plainText(child) : ''))
+    .join('');
+}
+
+/** Text of code, where white space counts; `<br>` and blocks start new lines, chips are no text. */
 export function sourceText(node: Element): string {
   const pieces: string[] = [];
   collectSource(node, pieces);
@@ -64,14 +76,30 @@ export function sourceText(node: Element): string {
 function collectSource(node: Element, pieces: string[]): void {
   let afterBlock = false;
   for (const child of node.children) {
-    const block = isElement(child) && isBlock(child) && !isSilent(child);
+    const block = isElement(child) && isLine(child) && !isSilent(child);
     if ((block || afterBlock) && !(pieces.at(-1) ?? '\n').endsWith('\n')) pieces.push('\n');
     afterBlock = block;
     if (child.type === 'text' && child.value !== '') pieces.push(child.value);
-    else if (!isElement(child) || isSilent(child) || attribute(child, 'dataScsChip') !== undefined) continue;
+    else if (!isElement(child) || isSilent(child) || isUnselectable(child)) continue;
+    else if (attribute(child, 'dataScsChip') !== undefined) continue;
     else if (child.tagName === 'br') pieces.push('\n');
-    else collectSource(child, pieces);
+    else {
+      const before = pieces.length;
+      collectSource(child, pieces);
+      // A line of its own without text is an empty line.
+      if (block && pieces.length === before && before > 0) pieces.push('\n');
+    }
   }
+}
+
+/** The in-page reader marks lines of code that only a style sheet makes lines. */
+function isLine(element: Element): boolean {
+  return isBlock(element) || attribute(element, 'dataScsLine') !== undefined;
+}
+
+/** What can't be selected is not copied with the code: it counts or marks its lines. */
+function isUnselectable(element: Element): boolean {
+  return /user-select\s*:\s*none/i.test(attribute(element, 'style') ?? '');
 }
 
 const LANGUAGE_CLASS = /^(?:language|lang|highlight-source)-(.+)$/;

@@ -1,6 +1,6 @@
 import type { Element } from 'hast';
 import { attribute, isElement, isSilent } from './html-elements.ts';
-import type { Inline } from './tree.ts';
+import type { Alignment, Inline } from './tree.ts';
 
 /** A page can claim any span; beyond this it is only padding. */
 const MAX_COLUMNS = 100;
@@ -46,6 +46,36 @@ export function layOutRows(rows: readonly Element[], readCell: (cell: Element) =
     skipReserved();
     return line;
   });
+}
+
+/** True where the first row is marked as the head, or all its cells are. */
+export function hasHead(table: Element, rows: readonly Element[]): boolean {
+  const cells = rows[0]?.children.filter(isElement) ?? [];
+  const inHead = table.children.some(
+    (child) =>
+      isElement(child) && child.tagName === 'thead' && rows[0] !== undefined && child.children.includes(rows[0]),
+  );
+  return inHead || (cells.length > 0 && cells.every(({ tagName }) => tagName === 'th'));
+}
+
+/** How the columns are set, as the last row that says so has it: heads are centred by default. */
+export function findAlignments(rows: readonly Element[]): Alignment[] {
+  const found: Alignment[] = [];
+  for (const row of rows) {
+    let column = 0;
+    for (const cell of row.children) {
+      if (!isElement(cell) || !['td', 'th'].includes(cell.tagName) || column >= MAX_COLUMNS) continue;
+      found[column] = alignment(cell) ?? found[column] ?? null;
+      column += span(cell, 'colSpan');
+    }
+  }
+  return Array.from(found, (value) => value ?? null);
+}
+
+function alignment(cell: Element): Alignment {
+  const style = /text-align\s*:\s*(\w+)/i.exec(attribute(cell, 'style') ?? '')?.[1];
+  const said = (style ?? attribute(cell, 'align') ?? '').toLowerCase();
+  return said === 'left' || said === 'center' || said === 'right' ? said : null;
 }
 
 function span(cell: Element, name: 'colSpan' | 'rowSpan'): number {

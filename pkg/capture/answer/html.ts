@@ -12,7 +12,9 @@ import {
   sourceText,
 } from './html-elements.ts';
 import { parseHtml } from './html-source.ts';
-import { findTableParts, layOutRows } from './html-table.ts';
+import { collectNotes, type Notes } from './html-notes.ts';
+import { readFormula } from './html-math.ts';
+import { findAlignments, findTableParts, hasHead, layOutRows } from './html-table.ts';
 import { headingDepth, PLAIN, type Block, type Cite, type Marks } from './tree.ts';
 
 /** Reads HTML into the answer tree, in one walk over the parsed document. */
@@ -24,10 +26,11 @@ export function readHtmlTree(html: string, cites: CiteFinder): Block[] {
 
 /** The same for HTML that stands inside another text. */
 export function readHtmlInto(builder: TreeBuilder, html: string, cites: CiteFinder): void {
-  walkAll(parseHtml(html).children, PLAIN, { builder, cites });
+  const root = parseHtml(html);
+  walkAll(root.children, PLAIN, { builder, cites, notes: collectNotes(root), inHeading: false });
 }
 
-type Walk = { builder: TreeBuilder; cites: CiteFinder };
+type Walk = { builder: TreeBuilder; cites: CiteFinder; notes: Notes; inHeading: boolean };
 
 const STYLES: Record<string, Partial<Marks>> = {
   b: { strong: true },
@@ -57,11 +60,16 @@ function walkElement(node: Element, marks: Marks, walk: Walk): void {
     readCitation(node, marks, walk);
     return;
   }
-  if (isSilent(node)) return;
+  if (isSilent(node) || walk.notes.isSource(node)) return;
+  const formula = readFormula(node);
+  if (formula !== null) {
+    builder.text(formula, marks);
+    return;
+  }
   const children = (): void => walkAll(node.children, marks, walk);
   const level = headingLevel(node);
   if (level !== null) {
-    builder.heading(headingDepth(level), children);
+    builder.heading(headingDepth(level), () => walkAll(node.children, marks, { ...walk, inHeading: true }));
     return;
   }
   switch (node.tagName) {
@@ -79,10 +87,6 @@ function walkElement(node: Element, marks: Marks, walk: Walk): void {
     }
     case 'img': {
       readImage(node, marks, walk);
-      return;
-    }
-    case 'math': {
-      builder.text(formula(node), marks);
       return;
     }
     case 'pre':
@@ -103,7 +107,14 @@ function walkElement(node: Element, marks: Marks, walk: Walk): void {
       return;
     }
     case 'li': {
-      builder.item(children);
+      builder.item(children, readBox(node));
+      return;
+    }
+    case 'details': {
+      // What is folded away is not seen.
+      const isOpen = attribute(node, 'open') !== undefined;
+      const shown = node.children.filter((child) => isOpen || (isElement(child) && child.tagName === 'summary'));
+      builder.flow(() => walkAll(shown, marks, walk));
       return;
     }
     case 'table': {
@@ -135,6 +146,15 @@ function headingLevel(node: Element): number | null {
 }
 
 function readAnchor(node: Element, marks: Marks, walk: Walk): void {
+  const note = walk.notes.find(node);
+  if (note !== null) {
+    const cite = walk.cites.ofUrl(note.url ?? undefined, note.title, 'citation');
+    if (cite !== null) walk.builder.chip(cite, true);
+    return;
+  }
+  // The handle of a heading: a person would not read it out.
+  const isHandle = walk.inHeading && (attribute(node, 'href') ?? '').includes('#');
+  if (isHandle && !/[\p{L}\p{N}]/u.test(sourceText(node))) return;
   const cite = marks.link === null ? walk.cites.ofUrl(attribute(node, 'href'), '', 'citation') : null;
   readLinked(node.children, cite, marks, walk);
 }
@@ -186,12 +206,6 @@ function readImage(node: Element, marks: Marks, { builder }: Walk): void {
   builder.gap('words');
 }
 
-/** The formula as it was written where the page tells, else its symbols in a row. */
-function formula(node: Element): string {
-  const source = findElement(node, (element) => element.tagName === 'annotation');
-  return sourceText(source ?? node);
-}
-
 function readCode(node: Element, marks: Marks, { builder, cites }: Walk): void {
   const parts = findElements(node, (element) => element.tagName === 'code');
   // Pages put a label and a copy button into the same box; the code is then the one element that says so.
@@ -208,6 +222,18 @@ function listStart(node: Element): number | null {
   if (node.tagName !== 'ol') return null;
   const start = Number.parseInt(attribute(node, 'start') ?? '1', 10);
   return Number.isSafeInteger(start) && start >= 0 && start < 1_000_000_000 ? start : 1;
+}
+
+/** A box to tick that stands in the item itself, not in a list inside it. */
+function readBox(item: Element): boolean | null {
+  for (const child of item.children) {
+    if (!isElement(child) || ['ul', 'ol'].includes(child.tagName)) continue;
+    if (child.tagName === 'input' && attribute(child, 'type') === 'checkbox')
+      return attribute(child, 'checked') !== undefined;
+    const box = ['p', 'label', 'span', 'div'].includes(child.tagName) ? readBox(child) : null;
+    if (box !== null) return box;
+  }
+  return null;
 }
 
 /** Pages wrap items in elements of their own; whatever else stands in a list is an item too. */
@@ -236,5 +262,9 @@ function readTable(node: Element, marks: Marks, walk: Walk): void {
     return;
   }
   for (const caption of captions) walkElement(caption, marks, walk);
-  builder.table(layOutRows(rows, (cell) => builder.cell(() => walkAll(cell.children, marks, walk))));
+  builder.table({
+    rows: layOutRows(rows, (cell) => builder.cell(() => walkAll(cell.children, marks, walk))),
+    alignments: findAlignments(rows),
+    hasHead: hasHead(node, rows),
+  });
 }

@@ -3,40 +3,68 @@ import type { Cite } from './tree.ts';
 /** A citation that covers `start` to `end` of the markdown source, in UTF-16 code units, end exclusive. */
 export type Annotation = { cite: Cite; start: number; end: number };
 
-export type Piece = { text: string; cites: Cite[] };
+/** A piece that is a marker is no text. */
+export type Piece = { text: string; cites: Cite[]; isMarker: boolean };
+
+/**
+ * `([site](https://…))`: links and nothing else, as model APIs write them behind what they support, and annotate them.
+ * A page would show a chip there.
+ */
+const MARKER = /^\s*\(?(?:\[[^\]]*\]\((?:[^\s()]|\([^\s()]*\))*\)[,;]?\s*)+\)?\s*$/;
 
 type Position = { start: { offset?: number | undefined }; end: { offset?: number | undefined } };
 
 export type Annotator = ReturnType<typeof createAnnotator>;
 
-/** Cuts text nodes where annotations begin and end. */
-export function createAnnotator(source: string, annotations: readonly Annotation[]) {
+/** Cuts text nodes where annotations begin and end; with `markers`, those that cover links only are marks, no text. */
+export function createAnnotator(source: string, annotations: readonly Annotation[], markers: boolean) {
   const usable = annotations
     .map(({ cite, start, end }) => ({ cite, start: Math.max(0, start), end: Math.min(source.length, end) }))
-    .filter(({ start, end }) => Number.isInteger(start) && Number.isInteger(end) && start < end);
+    .filter(({ start, end }) => Number.isInteger(start) && Number.isInteger(end) && start < end)
+    .map((annotation) => ({
+      ...annotation,
+      isMarker: markers && MARKER.test(source.slice(annotation.start, annotation.end)),
+    }));
+  const taken = new Set<Cite>();
+
+  function findMarkers(position: Position | undefined): Cite[] {
+    const from = position?.start.offset;
+    const to = position?.end.offset;
+    if (from === undefined || to === undefined) return [];
+    return usable.filter(({ start, end, isMarker }) => isMarker && start <= from && end >= to).map(({ cite }) => cite);
+  }
 
   return {
+    /** Whether a link is (part of) a mark. */
+    isMarker: (position: Position | undefined): boolean => findMarkers(position).length > 0,
+    /** What the mark at a link cites, each but once: one annotation may cover several links. */
+    takeMarkers(position: Position | undefined): Cite[] {
+      const fresh = findMarkers(position).filter((cite) => !taken.has(cite));
+      for (const cite of fresh) taken.add(cite);
+      return fresh;
+    },
     split(value: string, position: Position | undefined): Piece[] {
       const from = position?.start.offset;
       const to = position?.end.offset;
       const own =
         from === undefined || to === undefined ? [] : usable.filter(({ start, end }) => start < to && end > from);
-      if (own.length === 0 || from === undefined) return [{ text: value, cites: [] }];
+      if (own.length === 0 || from === undefined) return [{ text: value, cites: [], isMarker: false }];
       const offsets = alignOffsets(source.slice(from, to), value);
       const toValue = (at: number): number => snap(value, at <= from ? 0 : (offsets[at - from] ?? value.length));
-      const covers = own.map(({ cite, start, end }) => ({ cite, start: toValue(start), end: toValue(end) }));
+      const covers = own.map(({ start, end, ...rest }) => ({ ...rest, start: toValue(start), end: toValue(end) }));
       return cut(value, covers);
     },
   };
 }
 
-function cut(value: string, covers: readonly Annotation[]): Piece[] {
+function cut(value: string, covers: readonly (Annotation & { isMarker: boolean })[]): Piece[] {
   const points = new Set([0, value.length, ...covers.flatMap(({ start, end }) => [start, end])]);
   const sorted = [...points].sort((a, b) => a - b);
   return sorted.slice(0, -1).map((start, index) => {
     const end = sorted[index + 1] ?? value.length;
-    const cites = covers.filter((cover) => cover.start <= start && cover.end >= end).map(({ cite }) => cite);
-    return { text: value.slice(start, end), cites };
+    const over = covers.filter((cover) => cover.start <= start && cover.end >= end);
+    const cites = over.map(({ cite }) => cite);
+    return { text: value.slice(start, end), cites, isMarker: over.some(({ isMarker }) => isMarker) };
   });
 }
 

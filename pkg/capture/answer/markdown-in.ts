@@ -1,11 +1,13 @@
-import type { Nodes, Parents, Root, RootContent } from 'mdast';
+import type { Link, LinkReference, Nodes, Parents, Root, RootContent } from 'mdast';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { gfmFromMarkdown } from 'mdast-util-gfm';
+import { toString } from 'mdast-util-to-string';
 import { gfm } from 'micromark-extension-gfm';
 import { createTreeBuilder, type TreeBuilder } from './builder.ts';
 import type { CiteFinder } from './cites.ts';
 import { readHtmlInto } from './html.ts';
 import { createAnnotator, type Annotation, type Annotator } from './markdown-annotations.ts';
+import { isMarkerText, writeMarked, type Marking } from './markers.ts';
 import { collectDefinitions, type Definitions } from './markdown-definitions.ts';
 import { isTangled } from './markdown-tangled.ts';
 import { headingDepth, PLAIN, type Block, type Inline, type Marks } from './tree.ts';
@@ -17,16 +19,21 @@ const MAX_MARKDOWN_LENGTH = 500_000;
 const MAX_DEPTH = 400;
 
 /** Reads GitHub-flavoured markdown into the answer tree. HTML in it is read as HTML. */
-export function readMarkdownTree(markdown: string, annotations: readonly Annotation[], cites: CiteFinder): Block[] {
+export function readMarkdownTree(
+  markdown: string,
+  annotations: readonly Annotation[],
+  cites: CiteFinder,
+  markers: boolean,
+): Block[] {
   const source = markdown.slice(0, MAX_MARKDOWN_LENGTH);
   const builder = createTreeBuilder();
-  const annotator = createAnnotator(source, annotations);
+  const annotator = createAnnotator(source, annotations, markers);
   const root = parse(source);
   if (root === null) {
     readPlain(source, builder, annotator);
     return builder.finish();
   }
-  walkAll(root, PLAIN, { builder, cites, annotator, definitions: collectDefinitions(root), depth: 0 });
+  walkAll(root, PLAIN, { builder, cites, markers, annotator, definitions: collectDefinitions(root), depth: 0 });
   return builder.finish();
 }
 
@@ -56,7 +63,7 @@ function readPlain(source: string, builder: TreeBuilder, annotator: Annotator): 
   }
 }
 
-type Walk = { builder: TreeBuilder; cites: CiteFinder; annotator: Annotator; definitions: Definitions; depth: number };
+type Walk = Marking & { annotator: Annotator; definitions: Definitions; depth: number };
 
 const HIDING_TAG = /^<(script|style|template|noscript|textarea|iframe|svg)\b/i;
 
@@ -96,7 +103,7 @@ function walkNode(node: RootContent, marks: Marks, walk: Walk): void {
       return;
     }
     case 'listItem': {
-      builder.item(() => walkAll(node, marks, walk));
+      builder.item(() => walkAll(node, marks, walk), node.checked ?? null);
       return;
     }
     case 'code': {
@@ -108,7 +115,11 @@ function walkNode(node: RootContent, marks: Marks, walk: Walk): void {
       return;
     }
     case 'table': {
-      builder.table(node.children.map((row) => row.children.map((cell) => readCell(cell, marks, walk))));
+      builder.table({
+        rows: node.children.map((row) => row.children.map((cell) => readCell(cell, marks, walk))),
+        alignments: node.align ?? [],
+        hasHead: true,
+      });
       return;
     }
     case 'html': {
@@ -167,13 +178,14 @@ function walkInline(node: RootContent, marks: Marks, walk: Walk): void {
       return;
     }
     case 'footnoteReference': {
-      const cite = walk.cites.ofUrl(walk.definitions.footnoteUrls.get(node.identifier), '', 'citation');
+      const note = walk.definitions.footnotes.get(node.identifier);
+      const cite = walk.cites.ofUrl(note?.url, note?.title ?? '', 'citation');
       if (cite !== null) builder.chip(cite, true);
       return;
     }
     case 'footnoteDefinition':
       // A note that names a source is that source; any other note is text.
-      if (walk.definitions.footnoteUrls.has(node.identifier)) return;
+      if (walk.definitions.footnotes.has(node.identifier)) return;
       {
         builder.flow(() => walkAll(node, marks, walk));
         return;
@@ -183,10 +195,19 @@ function walkInline(node: RootContent, marks: Marks, walk: Walk): void {
   }
 }
 
-function readLink(node: Parents, url: string | undefined, marks: Marks, walk: Walk): void {
-  const { builder } = walk;
+function readLink(node: Link | LinkReference, url: string | undefined, marks: Marks, walk: Walk): void {
+  const { builder, annotator, markers } = walk;
+  if (annotator.isMarker(node.position)) {
+    for (const cite of annotator.takeMarkers(node.position)) builder.chip(cite, true);
+    return;
+  }
   const cite = marks.link === null ? walk.cites.ofUrl(url, '', 'citation') : null;
+  if (cite !== null && markers && isMarkerText(toString(node), cite.url)) {
+    builder.chip(cite, true);
+    return;
+  }
   const before = builder.words();
+  builder.gap('links');
   walkAll(node, cite === null ? marks : { ...marks, link: cite }, walk);
   if (cite !== null && builder.words() === before) builder.chip(cite, false);
 }
@@ -198,8 +219,8 @@ function readImage(alt: string, marks: Marks, { builder }: Walk): void {
   builder.gap('words');
 }
 
-function writeAnnotated(node: Nodes, value: string, marks: Marks, { builder, annotator }: Walk): void {
-  for (const piece of annotator.split(value, node.position)) {
-    builder.text(piece.text, piece.cites.length === 0 ? marks : { ...marks, cites: piece.cites });
+function writeAnnotated(node: Nodes, value: string, marks: Marks, walk: Walk): void {
+  for (const { text, cites, isMarker } of walk.annotator.split(value, node.position)) {
+    if (!isMarker) writeMarked(text, cites.length === 0 ? marks : { ...marks, cites }, walk);
   }
 }

@@ -2,7 +2,7 @@ import type { BlockContent, ListItem, Root, TableCell } from 'mdast';
 import { gfmToMarkdown } from 'mdast-util-gfm';
 import { toMarkdown } from 'mdast-util-to-markdown';
 import { toPhrasing } from './markdown-phrasing.ts';
-import type { Block, Inline } from './tree.ts';
+import type { Block, Inline, Item, Table } from './tree.ts';
 
 /**
  * The tree as GitHub-flavoured markdown. It reads back as the same text, so chips, which are no text, are not in it:
@@ -42,31 +42,37 @@ function toBlock(block: Block): BlockContent[] {
     case 'list':
       return toList(block.start, block.items);
     case 'table':
-      return toTable(block.rows);
+      return toTable(block);
     case 'rule':
       return [{ type: 'thematicBreak' }];
   }
 }
 
-function toList(start: number | null, items: readonly Block[][]): BlockContent[] {
-  const children = items.flatMap((item): ListItem[] => {
-    const content = toBlocks(item);
+function toList(start: number | null, items: readonly Item[]): BlockContent[] {
+  const children = items.flatMap(({ checked, blocks }): ListItem[] => {
+    const content = toBlocks(blocks);
     if (content.length === 0) return [];
     const [, ...rest] = content;
-    return [{ type: 'listItem', spread: rest.some((block) => block.type !== 'list'), children: content }];
+    return [{ type: 'listItem', checked, spread: rest.some((block) => block.type !== 'list'), children: content }];
   });
   if (children.length === 0) return [];
   const spread = children.some((item) => item.spread === true);
   return [{ type: 'list', ordered: start !== null, start, spread, children }];
 }
 
-/** Markdown knows no table without a head, so the first row is it. */
-function toTable(rows: readonly Inline[][][]): BlockContent[] {
-  const children = rows
-    .map((row) => row.map((cell): TableCell => ({ type: 'tableCell', children: toPhrasing(cell.map(plainPipe)) })))
-    .filter((cells) => cells.some((cell) => cell.children.length > 0))
-    .map((cells) => ({ type: 'tableRow' as const, children: cells }));
-  return children.length === 0 ? [] : [{ type: 'table', children }];
+/** Markdown knows no table without a head; where a page shows none, it is empty. */
+function toTable({ rows, alignments, hasHead }: Table): BlockContent[] {
+  const written = rows.map((row) => row.map(toCell));
+  const isFilled = (cells: TableCell[]): boolean => cells.some((cell) => cell.children.length > 0);
+  const [first = [], ...rest] = hasHead ? written : [alignments.map(() => toCell([])), ...written];
+  const body = rest.filter(isFilled);
+  if (body.length === 0 && !isFilled(first)) return [];
+  const children = [first, ...body].map((cells) => ({ type: 'tableRow' as const, children: cells }));
+  return [{ type: 'table', align: alignments, children }];
+}
+
+function toCell(cell: readonly Inline[]): TableCell {
+  return { type: 'tableCell', children: toPhrasing(cell.map(plainPipe)) };
 }
 
 /** In the code of a table cell `\|` can't be written. */

@@ -54,6 +54,39 @@ describe('text of an HTML answer', () => {
       '<p>So <span><math><mi>E</mi><annotation>E=mc^2</annotation></math></span><span aria-hidden="true">E</span>.</p>',
       'So E=mc^2.',
     ],
+    [
+      'writes a formula as TeX where only its MathML stands there',
+      '<p>So <mjx-container><mjx-math aria-hidden="true">E</mjx-math><mjx-assistive-mml><math><mfrac><mi>a</mi><mn>2</mn></mfrac></math></mjx-assistive-mml></mjx-container>.</p>',
+      'So \\frac{a}{2}.',
+    ],
+    [
+      'reads the letters of a formula that has nothing else',
+      '<p>So <span class="katex"><span class="katex-html" aria-hidden="true"><i>E</i>=<i>m</i></span></span>.</p>',
+      'So E=m.',
+    ],
+    ['reads the symbols of a formula that is not well formed', '<p><math><mfrac><mi>a</mi></math></p>', 'a'],
+    [
+      'leaves out what nobody sees',
+      '<p>soft&shy;ly zero\u200bwidth\ufeff می\u200cخواهم 👨\u200d👩</p>',
+      'softly zerowidth می\u200cخواهم 👨\u200d👩',
+    ],
+    [
+      'leaves out the handles of headings',
+      '<h2>Title <a href="#t">¶</a><a href="/p#t">#</a></h2><p><a href="#t">¶</a></p>',
+      'Title\n\n¶',
+    ],
+    ['leaves out text for screen readers', '<p>a<span class="x sr-only">b</span></p>', 'a'],
+    [
+      'leaves out what is folded away',
+      '<details><summary>a</summary>b</details><details open><summary>c</summary>d</details>',
+      'a\n\nc\n\nd',
+    ],
+    [
+      'keeps code without the numbers of its lines',
+      '<table><tr><td class="linenos"><pre>1\n2</pre></td><td><pre>a\nb</pre></td></tr></table><pre><code><span style="user-select: none">1</span>c\n<div>d</div><div></div><div>e</div></code></pre>',
+      'a b\n\nc\nd\n\ne',
+    ],
+    ['keeps a way to a place in the answer', '<p><a href="#b">b</a></p><h2 id="b">b</h2>', 'b\n\nb'],
     ['keeps emoji, CJK and right-to-left text', '<p>👩‍👩‍👧 日本語 مرحبا</p>', '👩‍👩‍👧 日本語 مرحبا'],
     ['removes NUL and lone surrogates', '<p>a\0b\ud83dc</p>', 'abc'],
     [
@@ -112,6 +145,21 @@ describe('markdown of an HTML answer', () => {
       '| a | b |\n| - | - |\n| c\\|d | |',
     ],
     [
+      'tables set as the page sets them',
+      '<table><thead><tr><th>a</th><th align="right">b</th><th style="text-align: center">c</th></tr></thead><tr><td>1</td><td>2</td><td>3</td></tr></table>',
+      '| a | b | c |\n| - | -: | :-: |\n| 1 | 2 | 3 |',
+    ],
+    [
+      'tables without a head, or with an empty one',
+      '<table><tr><td>a</td></tr></table><table><tr><th></th></tr><tr><td>b</td></tr></table>',
+      '| |\n| - |\n| a |\n\n| |\n| - |\n| b |',
+    ],
+    [
+      'boxes to tick',
+      '<ul><li><input type=checkbox checked>a<ul><li><p><input type=checkbox> b</p></li></ul></li><li>c</li></ul>',
+      '- [x] a\n  - [ ] b\n- c',
+    ],
+    [
       'emphasis of whole words only where markdown can say it',
       '<p>a<b>(b)</b> <b>(c)</b> d<i>e</i>f</p>',
       'a(b) **(c)** d*e*f',
@@ -138,6 +186,11 @@ describe('citations of an HTML answer', () => {
     ['the last sentence when chips stand below it', `<p>One. Two.</p><div>${chip(cited)}</div>`, ['Two.']],
     ['no text when a chip stands first', `<p>${chip(cited)} One</p>`, []],
     ['no text when a link shows none', `<p>One <a href="${cited}"><svg></svg></a></p>`, []],
+    [
+      'the sentence before the mark of a note',
+      `<p>One. Two.<sup><a href="#n" id="r">[1]</a></sup></p><ol><li id="n"><a href="${cited}">x</a> <a href="#r">↩︎</a></li></ol>`,
+      ['Two.'],
+    ],
     ['every place of a URL', `<p><a href="${cited}">a</a> b <a href="${cited}">c</a></p>`, ['a', 'c']],
     ['overlapping places once', `<p>One${chip(cited)} and two${chip(cited)}.</p>`, ['One and two']],
     [

@@ -12,6 +12,7 @@ function selected({ answer, sources }: Reading): [string, boolean, string[]][] {
 describe('a markdown answer', () => {
   it.each<[string, string, string]>([
     ['paragraphs with folded lines', 'a\nb\n\nc', 'a b\n\nc'],
+    ['neighbouring links apart', '[a](https://a.example)[b](https://b.example)', 'a b'],
     ['lists and code', '1. a\n   - b\n\n```js\nc\n```', 'a\nb\n\nc'],
     ['tables', '| a | b |\n|--|--|\n| c | d |', 'a\tb\nc\td'],
     ['a tilde as "about"', 'from ~5 to ~6 km', 'from ~5 to ~6 km'],
@@ -23,7 +24,7 @@ describe('a markdown answer', () => {
 
   it('cites its links, references and footnotes', () => {
     const markdown =
-      'One [a](https://a.example/). Two [b][r].[^n]\n\n[r]: https://b.example/\n[^n]: https://c.example/';
+      'One [a](https://a.example/). Two [b][r].[^n]\n\n[r]: https://b.example/\n[^n]: The lab, https://c.example/';
     expect(selected(readMarkdown({ markdown, annotations: [] }))).toEqual([
       ['https://a.example/', true, ['a']],
       ['https://b.example/', true, ['b']],

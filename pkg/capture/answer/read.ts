@@ -5,6 +5,7 @@ import { readHtmlTree } from './html.ts';
 import type { LinkRules } from './links.ts';
 import type { Annotation } from './markdown-annotations.ts';
 import { readMarkdownTree } from './markdown-in.ts';
+import { writeMarked } from './markers.ts';
 import { writeMarkdown } from './markdown-out.ts';
 import { createSourceList } from './sources.ts';
 import { linkBlocks, writeText } from './text.ts';
@@ -46,25 +47,45 @@ export function readHtml(options: {
   return toReading(readHtmlTree(options.html, cites), cites.listed);
 }
 
-/**
- * Reads the markdown answer of a model API. Annotations cover the text that their offsets select; one whose offsets
- * select nothing counts as listed beside the answer. Never throws.
- */
-export function readMarkdown(options: {
-  markdown: string;
-  annotations: readonly UrlAnnotation[];
+/** What stands beside an answer that comes from an API. */
+type Beside = {
+  baseUrl?: string | undefined;
+  /** Sources; `[1]` in the text refers to the one whose `ref` is `1`, if `markers` are read. */
+  listed?: readonly ListedSource[];
+  /** Numbers in brackets, and links whose text is only a number or the cited host, are marks and no text. */
+  markers?: boolean;
   links?: LinkRules | undefined;
-}): Reading {
-  const cites = createCiteFinder({ baseUrl: null, listed: [], links: options.links });
+};
+
+/**
+ * Reads the markdown answer of an API. Annotations cover the text that their offsets select; one whose offsets select
+ * nothing counts as listed beside the answer. Never throws.
+ */
+export function readMarkdown(options: Beside & { markdown: string; annotations: readonly UrlAnnotation[] }): Reading {
+  const { baseUrl = null, listed = [], links, markers = false } = options;
+  const cites = createCiteFinder({ baseUrl, listed, links });
   const annotations = options.annotations.flatMap(({ url, title, startIndex, endIndex }): Annotation[] => {
     const cite = cites.ofUrl(url, title, 'citation');
     return cite === null ? [] : [{ cite, start: startIndex, end: endIndex }];
   });
-  const tree = readMarkdownTree(options.markdown, annotations, cites);
-  return toReading(
-    tree,
-    annotations.map(({ cite }) => cite),
-  );
+  const tree = readMarkdownTree(options.markdown, annotations, cites, markers);
+  return toReading(tree, [...annotations.map(({ cite }) => cite), ...cites.listed]);
+}
+
+/** Reads an answer that is plain text: an empty line ends a paragraph, other line breaks stay. Never throws. */
+export function readText(options: Beside & { text: string }): Reading {
+  const { text, baseUrl = null, listed = [], links, markers = false } = options;
+  const cites = createCiteFinder({ baseUrl, listed, links });
+  const builder = createTreeBuilder();
+  for (const paragraph of text.split(/\n[^\S\n]*\n/)) {
+    builder.flow(() => {
+      for (const [index, line] of paragraph.split('\n').entries()) {
+        if (index > 0) builder.breakLine();
+        writeMarked(line, PLAIN, { builder, cites, markers });
+      }
+    });
+  }
+  return toReading(builder.finish(), cites.listed);
 }
 
 /**

@@ -117,7 +117,7 @@ function writeBlock(block: Block, writer: Writer): void {
       return;
     }
     case 'list':
-      for (const item of block.items) writeLines(item, writer);
+      for (const item of block.items) writeLines(item.blocks, writer);
       return;
     case 'table':
       for (const row of block.rows) writeRow(row, writer);

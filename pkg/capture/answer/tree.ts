@@ -31,9 +31,17 @@ export type Block =
   | { kind: 'heading'; depth: HeadingDepth; inlines: Inline[] }
   | { kind: 'code'; language: string | null; value: string }
   | { kind: 'quote'; blocks: Block[] }
-  | { kind: 'list'; start: number | null; items: Block[][] }
-  | { kind: 'table'; rows: Inline[][][] }
+  | { kind: 'list'; start: number | null; items: Item[] }
+  | ({ kind: 'table' } & Table)
   | { kind: 'rule' };
+
+/** `checked` is null for an item without a box to tick. */
+export type Item = { checked: boolean | null; blocks: Block[] };
+
+export type Alignment = 'left' | 'center' | 'right' | null;
+
+/** Every row has the same number of cells. `hasHead` tells whether the first row is the head. */
+export type Table = { rows: Inline[][][]; alignments: Alignment[]; hasHead: boolean };
 
 export type HeadingDepth = 1 | 2 | 3 | 4 | 5 | 6;
 

@@ -13,28 +13,60 @@ export type LaunchedBrowser = {
   pid: number;
   /** Of its process group, whose leader may be a start script. */
   groupId: number;
+  sandbox: Sandbox;
   /** Closes, and kills the whole process tree when that takes longer than five seconds. Never hangs. */
   end(): Promise<void>;
 };
 
-/** True when Chromium's own sandbox is on: it can't be for root. */
-export function isSandboxed(sandbox: boolean): boolean {
-  return sandbox && process.getuid?.() !== 0;
-}
+/** Whether Chromium's own sandbox stands around its renderers, and why not. */
+export type Sandbox = { on: true } | { on: false; reason: string };
 
-/** Starts one Chromium. Throws when it does not come up within 30 s. */
+/**
+ * Starts one Chromium, sandboxed where this user and the kernel allow it. Throws when it does not come up within 30 s.
+ * `sandbox` is what an earlier launch found out, so that it is not tried again.
+ */
 export async function launchBrowser(options: {
   executablePath: string;
-  sandbox: boolean;
+  sandbox: Sandbox | null;
   /** Default false: with a window, for a person to watch. */
   headed?: boolean;
 }): Promise<LaunchedBrowser> {
+  const { executablePath, headed = false } = options;
+  const sandbox = options.sandbox ?? (isRoot() ? AS_ROOT : { on: true });
+  try {
+    return await launch({ executablePath, headed, sandbox });
+  } catch (error) {
+    const reason = findSandboxFault(error);
+    if (!sandbox.on || options.sandbox !== null || reason === null) throw error;
+    return await launch({ executablePath, headed, sandbox: { on: false, reason } });
+  }
+}
+
+const AS_ROOT: Sandbox = { on: false, reason: 'the process runs as root, whom Chromium refuses to sandbox' };
+
+function isRoot(): boolean {
+  return process.getuid?.() === 0;
+}
+
+/** What Chromium says when it finds no way to sandbox itself; null when it failed for something else. */
+export function findSandboxFault(error: unknown): string | null {
+  const message = error instanceof Error ? error.message : String(error);
+  const [said] = /(no usable sandbox|the SUID sandbox|failed to move to new namespace)[^!.\n]*/i.exec(message) ?? [];
+  return said === undefined ? null : `Chromium found none that it may use here ("${said}")`;
+}
+
+async function launch(options: {
+  executablePath: string;
+  headed: boolean;
+  sandbox: Sandbox;
+}): Promise<LaunchedBrowser> {
+  const { executablePath, headed, sandbox } = options;
   // Loaded only here: processes that capture nothing import this package too, for its outcome table.
   const { chromium } = await import('playwright-core');
   const browser = await chromium.launch({
-    executablePath: options.executablePath,
-    headless: options.headed !== true,
-    chromiumSandbox: isSandboxed(options.sandbox),
+    executablePath,
+    headless: !headed,
+    chromiumSandbox: sandbox.on,
     timeout: LAUNCH_TIMEOUT_MS,
     // Playwright's own handlers would close the browser under a running capture: our shutdown decides.
     handleSIGINT: false,
@@ -58,7 +90,7 @@ export async function launchBrowser(options: {
     const pid = await withDeadline(findPid(browser), LAUNCH_TIMEOUT_MS, 'asking the browser for its process id');
     const groupId = await groupOf(pid);
     const profile = findProfile(await readCommandLine(pid));
-    return { browser, pid, groupId, end: () => endBrowser(browser, groupId, profile) };
+    return { browser, pid, groupId, sandbox, end: () => endBrowser(browser, groupId, profile) };
   } catch (error) {
     await browser.close();
     throw error;

@@ -1,16 +1,14 @@
-import { mkdir, mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
+import { execFile } from 'node:child_process';
+import { chmod, mkdir, mkdtemp, readdir, rm, utimes } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createLog } from '../../telemetry/index.ts';
+import { findSandboxFault } from './launch.ts';
 import { locateBrowser } from './locate.ts';
-import {
-  createBrowserPool,
-  type BrowserPool,
-  type BrowserPoolOptions,
-  type PageLease,
-  type PageRecipe,
-} from './pool.ts';
+import type { PageRecipe } from './pages.ts';
+import { createBrowserPool, type BrowserPool, type BrowserPoolOptions, type PageLease } from './pool.ts';
 import { isRunning, listTree, measureTreeMiB, readCommandLine } from './processes.ts';
 import { removeLeakedProfiles } from './profile-folders.ts';
 import { until } from './until-for-tests.ts';
@@ -146,9 +144,97 @@ describe('a pool of browsers', () => {
     expect(await hung).toBeInstanceOf(Error);
   });
 
-  it('says whether the sandbox is on, which it never is for root', async () => {
-    expect((await openPool({ sandbox: false })).sandboxed).toBe(false);
-    expect((await openPool()).sandboxed).toBe(process.getuid?.() !== 0);
+  it('frees the slot of a capture that is over while its page is still being opened', async () => {
+    const pool = await openPool({ concurrency: 1 });
+    const { page, release } = await lease(pool);
+    const pid = await browserOf(page);
+    release();
+    await until(() => page.isClosed());
+    process.kill(pid, 'SIGSTOP');
+    const startMs = performance.now();
+    await expect(pool.lease(RECIPE, 20_000, AbortSignal.timeout(300))).rejects.toThrow('canceled');
+    expect(performance.now() - startMs).toBeLessThan(5_000);
+    process.kill(pid, 'SIGCONT');
+    expect(await (await lease(pool)).page.evaluate('2')).toBe(2);
+  });
+
+  it('loses one page to a renderer that dies, and no other', async () => {
+    const pool = await openPool();
+    const [first, second] = await Promise.all([lease(pool), lease(pool)]);
+    const crashed = new Promise((resolve) => first.page.once('crash', resolve));
+    void first.page.goto('chrome://crash').catch((error: unknown) => error);
+    await crashed;
+    expect(await second.page.evaluate('1 + 1')).toBe(2);
+    first.release();
+    expect(await browserOf((await lease(pool)).page)).toBe(await browserOf(second.page));
+  });
+});
+
+/** What a pool finds out about its sandbox, and Linux about its renderers: 2 is "seccomp filters are on". */
+const LOOK_AT_SANDBOX = `
+  const { createBrowserPool } = await import(process.argv[1] + '/pool.ts');
+  const { listTree, readCommandLine } = await import(process.argv[1] + '/processes.ts');
+  const { readFileSync } = await import('node:fs');
+  const log = { info() {}, warn() {}, debug() {} };
+  const recycle = { uses: 9, ageSeconds: 99, memoryMiB: 9999 };
+  const clock = { nowMs: () => Date.now() };
+  const pool = createBrowserPool({ executablePath: process.argv[2], concurrency: 1, recycle, clock, log });
+  await pool.lease({ key: '', options: {}, initScript: '' }, 20000, new AbortController().signal);
+  const seccomp = [];
+  for (const pid of await listTree(pool.processGroups()[0])) {
+    if (!(await readCommandLine(pid)).join(' ').includes('--type=renderer')) continue;
+    seccomp.push(/^Seccomp:\\s+(\\d)/m.exec(readFileSync('/proc/' + pid + '/status', 'utf8'))[1]);
+  }
+  console.log(JSON.stringify({ sandbox: pool.sandbox(), seccomp }));
+  await pool.close();
+  process.exit();`;
+
+async function lookAtSandbox(options: { uid?: number; env?: NodeJS.ProcessEnv } = {}): Promise<unknown> {
+  const home = await mkdtemp(join(tmpdir(), 'home-'));
+  try {
+    await chmod(home, 0o777);
+    const { env = {}, ...who } = options;
+    const args = ['--input-type=module', '-e', LOOK_AT_SANDBOX, import.meta.dirname, await locateBrowser({})];
+    const { stdout } = await promisify(execFile)(process.execPath, args, {
+      ...who,
+      env: { PATH: process.env['PATH'], HOME: home, TMPDIR: home, ...env },
+      timeout: 40_000,
+    });
+    return JSON.parse(stdout);
+  } finally {
+    await rm(home, { recursive: true, force: true });
+  }
+}
+
+describe('the sandbox of Chromium', () => {
+  const isRoot = process.getuid?.() === 0;
+
+  it('is off for root, and says so', async () => {
+    const pool = await openPool();
+    expect(pool.sandbox()).toBeNull();
+    await lease(pool);
+    if (isRoot) expect(pool.sandbox()).toEqual({ on: false, reason: expect.stringContaining('runs as root') });
+    else expect(pool.sandbox()).not.toBeNull();
+  });
+
+  it.each([
+    [
+      `browserType.launch: Target page, context or browser has been closed\nBrowser logs:\n- [pid=9][err] [1121/073230.197574:ERROR:content/browser/zygote_host/zygote_host_impl_linux.cc:130] No usable sandbox! If this is a Debian system, please install the chromium-sandbox package to solve this problem.`,
+      'Chromium found none that it may use here ("No usable sandbox")',
+    ],
+    [
+      'Failed to move to new namespace: PID namespaces supported, Network namespace supported, but failed: errno = Operation not permitted',
+      'Chromium found none that it may use here ("Failed to move to new namespace: PID namespaces supported, Network namespace supported, but failed: errno = Operation not permitted")',
+    ],
+    ['spawn /usr/bin/chromium ENOENT', null],
+  ])('is told from other failures to start: %s', (message, reason) => {
+    expect(findSandboxFault(new Error(message))).toBe(reason);
+  });
+
+  it('is on for others where the kernel allows it', async () => {
+    const found = await lookAtSandbox(isRoot ? { uid: 65_534 } : {});
+    expect(found).toMatchObject({ sandbox: { on: true } });
+    expect(found).toMatchObject({ seccomp: expect.arrayContaining(['2']) });
   });
 });
 

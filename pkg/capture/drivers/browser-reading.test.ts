@@ -48,6 +48,31 @@ describe('the text that is read', () => {
       'yes',
     ],
     [
+      'leaves out what only screen readers get',
+      '<span style="position:absolute;width:1px;height:1px;overflow:hidden">no</span>yes',
+      {},
+      'yes',
+    ],
+    [
+      'keeps lines of code that the style sheet makes lines, without their numbers',
+      '<pre><code><span style="display:block"><i style="user-select:none">1</i>def f():</span>' +
+        '<span style="display:block"></span><span style="display:block">  return 1</span></code></pre>',
+      {},
+      'def f():\n\n  return 1',
+    ],
+    [
+      'keeps what stands in a row of code in its row',
+      '<pre style="display:flex"><span>a </span><span>b</span></pre>',
+      {},
+      'a b',
+    ],
+    [
+      'leaves out what is folded away',
+      '<details><summary>Thoughts</summary><p>no</p></details><details open><summary>More</summary>yes</details>',
+      {},
+      'Thoughts\n\nMore\n\nyes',
+    ],
+    [
       'leaves out what the profile drops',
       'yes <i class="label">label</i><b>and this</b>',
       { drop: ['.label'] },
@@ -76,6 +101,25 @@ describe('the text that is read', () => {
   ])('%s', async (_, html, change, text) => {
     const page = await read(`<div class="answer">${html}</div>`, { read: { answer: '.answer', ...change } });
     expect(page.answer.text).toBe(text);
+  });
+
+  it('keeps the form of tables and ticked boxes that only style and state tell', async () => {
+    const html =
+      '<style>td + td { text-align: right }</style><table><tr><th>a</th><th>b</th></tr><tr><td>c</td><td>1</td></tr></table>' +
+      '<ul><li><input type="checkbox" checked> done</li></ul>';
+    const { answer } = await read(`<div class="answer">${html}</div>`);
+    expect(answer.markdown).toBe('| a | b |\n| - | -: |\n| c | 1 |\n\n- [x] done');
+  });
+
+  it('takes a note that names a source for that source', async () => {
+    const page = await read(
+      '<div class="answer"><p>One is big.<sup><a href="#n1" id="r1">1</a></sup></p>' +
+        '<ol><li id="n1">The lab: <a href="https://lab.example/">https://lab.example/</a> <a href="#r1">↩</a></li></ol></div>',
+    );
+    expect(page.answer.text).toBe('One is big.');
+    expect(citationsOf(page)).toMatchObject([
+      { url: 'https://lab.example/', title: 'The lab', texts: ['One is big.'] },
+    ]);
   });
 
   it('is that of the last match, or of all where the profile joins them', async () => {

@@ -252,7 +252,7 @@ function cloneInto(parent, node, cloning, cited) {
   if (!(node instanceof Element) || SKIPPED.has(node.tagName)) return;
   if (cloning.skip !== '' && deepMatches(node, cloning.skip)) return;
   const style = getComputedStyle(node);
-  if (style.display === 'none' || isOrnament(node, style)) return;
+  if (style.display === 'none' || isOrnament(node, style) || isUnseen(node, style)) return;
   const copy = copyElement(node, style, cloning, cited);
   const rule = cited ? undefined : cloning.inline.find(({ item }) => deepMatches(node, item));
   if (rule && copy instanceof Element) markCitation(copy, node, rule);
@@ -283,6 +283,7 @@ function copyElement(node, style, { target }, cited) {
     const value = node.getAttribute(name);
     if (value !== null) copy.setAttribute(name, value);
   }
+  keepForm(copy, node, style);
   // One link in another would be read as two citations.
   const href = node.getAttribute('href');
   if (href !== null && !cited) copy.setAttribute('href', href.startsWith('#') ? href : absolute(href) || '#');

@@ -3,7 +3,7 @@ import type { CitationRule } from '../profile/profile.ts';
 import type { PageCall, PageOrder, PagePart } from './messages.ts';
 
 // Plain JavaScript with types in comments: the very text that runs in the page, free of what a compiler might add.
-const FILES = ['dom.js', 'read.js', 'proof.js', 'suggest.js', 'probe.js'];
+const FILES = ['dom.js', 'form.js', 'read.js', 'proof.js', 'suggest.js', 'probe.js'];
 const SCRIPT = `globalThis[Symbol.for('search-capture')]`;
 
 /** The script that every document of a captured page runs first, those of iframes too: an answer may stand in one. */

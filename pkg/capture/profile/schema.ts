@@ -85,6 +85,16 @@ export function matching(pattern: RegExp, message: string): Rule {
   return { yup: textSchema().matches(pattern, message), json: { type: 'string', pattern: pattern.source } };
 }
 
+/** A text of which `find` says what is wrong; the JSON Schema can not say it. */
+export function checked(rule: Rule, find: (value: string) => string | null): Rule {
+  if (!(rule.yup instanceof yup.Schema)) return rule;
+  const schema = rule.yup.test('fault', (value: unknown, context) => {
+    const fault = typeof value === 'string' && value !== '' ? find(value) : null;
+    return fault === null || context.createError({ message: fault });
+  });
+  return { ...rule, yup: schema };
+}
+
 export function listOf(item: Rule): Rule {
   return {
     yup: yup.array().of(item.yup).strict().typeError('must be a list'),

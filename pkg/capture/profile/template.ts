@@ -6,11 +6,14 @@ export type Placeholder = (typeof PLACEHOLDERS)[number];
 
 const PLACEHOLDER = /\{(\w+)\}/g;
 
+/** Names in braces, placeholders or not. */
+export function findPlaceholders(template: string): string[] {
+  return [...template.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
+}
+
 /** Names in braces that are no placeholder. */
 export function findUnknownPlaceholders(template: string): string[] {
-  return [...template.matchAll(PLACEHOLDER)]
-    .map(([, name = '']) => name)
-    .filter((name) => !PLACEHOLDERS.some((known) => known === name));
+  return findPlaceholders(template).filter((name) => !PLACEHOLDERS.some((known) => known === name));
 }
 
 /** Fills a text. Null when a placeholder in it has no value. */
@@ -53,7 +56,7 @@ function fill(template: string, values: TemplateValues, encode: (value: string) 
     const known = PLACEHOLDERS.find((placeholder) => placeholder === name);
     return known === undefined ? undefined : values[known];
   };
-  const names = [...template.matchAll(PLACEHOLDER)].map(([, name = '']) => name);
+  const names = findPlaceholders(template);
   if (names.some((name) => valueOf(name) === undefined)) return null;
   return template.replace(PLACEHOLDER, (_, name: string) => encode(valueOf(name) ?? ''));
 }

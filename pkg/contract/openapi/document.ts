@@ -2,12 +2,15 @@ import { SCHEMA_VERSION } from '../version.ts';
 import { ANSWER_SCHEMAS } from './answer-schemas.ts';
 import { ref } from './build.ts';
 import { EXAMPLES } from './examples.ts';
+import { DELIVERY_PATHS } from './operations-deliveries.ts';
 import { READING_PATHS } from './operations-reading.ts';
 import { SEARCH_PATHS } from './operations-search.ts';
+import { WATCH_PATHS } from './operations-watches.ts';
 import { refusal } from './replies.ts';
 import { REQUEST_SCHEMAS } from './request-schemas.ts';
 import { RESPONSE_SCHEMAS } from './response-schemas.ts';
 import type { OpenApiDocument, Operation } from './types.ts';
+import { WATCH_SCHEMAS } from './watch-schemas.ts';
 
 const DESCRIPTION = `Asks AI answer engines what a person would ask, and gives what they answer in one normalized form, with its sources.
 
@@ -63,13 +66,15 @@ export function buildOpenApi(publicBaseUrl: string): OpenApiDocument {
     tags: [
       { name: 'Search', description: 'Ask surfaces, and be told when they have answered.' },
       { name: 'Jobs', description: 'Read and cancel searches.' },
+      { name: 'Watches', description: 'Searches that run on a schedule.' },
       { name: 'Account', description: 'Usage, headroom and signing secrets.' },
+      { name: 'Webhooks', description: 'What was delivered, and sending it again.' },
       { name: 'Discovery', description: 'Public: what there is, and whether it is up.' },
     ],
-    paths: { ...SEARCH_PATHS, ...READING_PATHS },
+    paths: { ...SEARCH_PATHS, ...READING_PATHS, ...WATCH_PATHS, ...DELIVERY_PATHS },
     webhooks: { captureEnded: { post: delivery } },
     components: {
-      schemas: { ...REQUEST_SCHEMAS, ...ANSWER_SCHEMAS, ...RESPONSE_SCHEMAS },
+      schemas: { ...REQUEST_SCHEMAS, ...ANSWER_SCHEMAS, ...RESPONSE_SCHEMAS, ...WATCH_SCHEMAS },
       responses: {
         NotFound: refusal(404, ['NOT_FOUND']),
         MethodNotAllowed: refusal(405, ['METHOD_NOT_ALLOWED']),

@@ -66,6 +66,21 @@ const envelope = {
   credits,
 } satisfies Envelope;
 
+const failedDelivery = {
+  id: 'evt_01j00000000000000000000000',
+  type: 'job.completed',
+  jobId: JOB,
+  childId: CHILD,
+  url: 'https://receiver.example/captures',
+  state: 'pending',
+  attempts: 2,
+  nextAttemptAt: '2026-07-01T09:05:08.210Z',
+  lastStatus: 500,
+  lastError: 'the receiver answered 500',
+  createdAt: AT,
+  deliveredAt: null,
+};
+
 const flat: Json = flatten(envelope);
 const accepted = { jobId: JOB, status: 'processing', children: [CHILD], credits: uncharged };
 const day = { callCount: 1, creditsCharged: 3 };
@@ -134,6 +149,8 @@ export const EXAMPLES = {
     schemaVersion: SCHEMA_VERSION,
     bindings: { artifacts: true, edgeCache: false, database: true },
   },
+  deliveryList: { items: [failedDelivery], nextCursor: null },
+  redelivered: { delivery: { ...failedDelivery, attempts: 0, nextAttemptAt: '2026-07-01T09:01:00.000Z' } },
   delivery: {
     id: 'evt_01j00000000000000000000000',
     type: 'job.completed',

@@ -33,7 +33,7 @@ export const RATE_HEADERS: Record<string, Header> = {
   'X-RateLimit-Reset': whole('Epoch seconds when the count starts anew.', true),
 };
 
-/** Not on a submit that is refused before the account's load is known, such as one whose body is no JSON. */
+/** How the gates stand; not on an error of ours, when the load itself may be unreadable. */
 export function concurrencyHeaders(required: boolean): Record<string, Header> {
   return {
     'X-Concurrency-Limit': whole('Synchronous captures that may be in flight.', required),

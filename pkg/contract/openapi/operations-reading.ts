@@ -1,9 +1,9 @@
-import type { ErrorCode } from '../errors.ts';
 import { REGION_TARGETING } from '../regions.ts';
 import { JOB_STATES } from '../states.ts';
 import { oneOfWords, ref, text } from './build.ts';
 import { EXAMPLES } from './examples.ts';
 import { ARTIFACT_HEADERS, COMMON_HEADERS, OWNER_HEADER } from './headers.ts';
+import { idParameter, ownerRoute } from './owner-route.ts';
 import {
   COMMON_PARAMETERS,
   OWNER_PARAMETERS,
@@ -13,39 +13,7 @@ import {
   viewParameter,
 } from './parameters.ts';
 import { answers, refusals } from './replies.ts';
-import type { Content, Json, Operation, Parameter, PathItem } from './types.ts';
-
-type Read = Pick<Operation, 'operationId' | 'summary' | 'description' | 'tags'> & {
-  scope: string;
-  returns: [string, string, Record<string, Json>] | [string, readonly string[], Record<string, Json>];
-  parameters?: readonly Parameter[];
-  codes?: readonly ErrorCode[];
-};
-
-/** A route for one owner's rows that answers with JSON. */
-function ownerRoute({
-  scope,
-  returns: [means, names, examples],
-  parameters = [],
-  codes = [],
-  ...rest
-}: Read): Operation {
-  const schema = typeof names === 'string' ? ref(names) : { anyOf: names.map(ref) };
-  return {
-    ...rest,
-    security: scoped(scope),
-    parameters: [...parameters, ...OWNER_PARAMETERS, ...COMMON_PARAMETERS],
-    responses: { 200: answers(means, schema, examples, OWNER_HEADER), ...refusals([...SCOPED_CODES, ...codes]) },
-  };
-}
-
-const id = (description: string): Parameter => ({
-  name: 'id',
-  in: 'path',
-  required: true,
-  description,
-  schema: { type: 'string' },
-});
+import type { Content, Operation, Parameter, PathItem } from './types.ts';
 
 const listJobs = ownerRoute({
   operationId: 'listJobs',
@@ -67,7 +35,7 @@ const getJob = ownerRoute({
   tags: ['Jobs'],
   scope: 'jobs:read',
   parameters: [
-    id('Parent or child id.'),
+    idParameter('Parent or child id.'),
     viewParameter('The short form of a child.'),
     { name: 'include', in: 'query', description: 'Adds the address of the proof page.', schema: oneOfWords(['html']) },
   ],
@@ -85,7 +53,7 @@ const cancelJob = ownerRoute({
   description: 'Children that have ended keep their results. Only work not begun is sure not to run or be charged.',
   tags: ['Jobs'],
   scope: 'jobs:write',
-  parameters: [id('Parent id.')],
+  parameters: [idParameter('Parent id.')],
   returns: ['The roll-up after it.', 'CanceledJob', { canceled: EXAMPLES.canceledJob }],
   codes: ['JOB_NOT_FOUND'],
 });

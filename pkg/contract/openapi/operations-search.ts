@@ -57,7 +57,7 @@ const success: Record<string, Header> = {
 function submitErrorHeaders(status: number): Record<string, Header> {
   if (status === 401 || status === 403) return {};
   const rate = status === 500 ? optional(RATE_HEADERS) : RATE_HEADERS;
-  return { ...rate, ...concurrencyHeaders(false), ...locationHeader(false), ...PREFERENCE_HEADER };
+  return { ...rate, ...concurrencyHeaders(status < 500), ...locationHeader(false), ...PREFERENCE_HEADER };
 }
 
 function optional(headers: Record<string, Header>): Record<string, Header> {

@@ -50,5 +50,10 @@ export const PAGE_PARAMETERS: readonly Parameter[] = [
     description: 'Items of a page.',
     schema: { type: 'integer', minimum: 1, maximum: 100, default: 20 },
   },
-  { name: 'cursor', in: 'query', description: 'nextCursor of the page before.', schema: { type: 'string' } },
+  {
+    name: 'cursor',
+    in: 'query',
+    description: 'nextCursor of the page before.',
+    schema: { type: 'string', minLength: 1 },
+  },
 ];

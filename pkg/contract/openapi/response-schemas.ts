@@ -1,3 +1,4 @@
+import { DELIVERY_STATES, DELIVERY_TYPES } from '../deliveries.ts';
 import { ERRORS } from '../errors.ts';
 import { CAPTURE_STATES, JOB_STATES, SEARCH_METHODS } from '../states.ts';
 import { SCHEMA_VERSION } from '../version.ts';
@@ -8,7 +9,7 @@ import type { Schema } from './types.ts';
 const owner = text('The owner that an internal key acts for; there only when such an override applies.');
 
 /** A response of an owner-scoped route: `owner` is added when an internal key names one (spec 4.13). */
-function owned(properties: Record<string, Schema>, optional: readonly string[] = []): Schema {
+export function owned(properties: Record<string, Schema>, optional: readonly string[] = []): Schema {
   return object({ ...properties, owner }, [...optional, 'owner']);
 }
 
@@ -183,9 +184,31 @@ const errors: Record<string, Schema> = {
 };
 
 const webhooks: Record<string, Schema> = {
+  DeliverySummary: object({
+    id: { type: 'string', pattern: '^evt_', description: 'The id of the event, as the receiver saw it.' },
+    type: oneOfWords(DELIVERY_TYPES),
+    jobId,
+    childId: text('Child id.'),
+    url: text('Where it goes.'),
+    state: oneOfWords(
+      DELIVERY_STATES,
+      'pending: it will be tried (again). dead: all attempts failed. gone: the receiver answered 410.',
+    ),
+    attempts: count('Since it was made, or started over.'),
+    nextAttemptAt: momentOrNull('When it is tried next; null when it is not.'),
+    lastStatus: { type: ['integer', 'null'], description: 'HTTP status of the last answer; null when none came.' },
+    lastError: textOrNull('Why the last attempt failed.'),
+    createdAt: moment('When the capture ended.'),
+    deliveredAt: momentOrNull('When the receiver acknowledged it.'),
+  }),
+  DeliveryList: owned({
+    items: list(ref('DeliverySummary')),
+    nextCursor: textOrNull('Cursor of the next page; null on the last.'),
+  }),
+  RedeliveredDelivery: owned({ delivery: ref('DeliverySummary') }),
   Delivery: object({
     id: { type: 'string', pattern: '^evt_', description: 'The same on every attempt: recognize repeats by it.' },
-    type: oneOfWords(['job.completed', 'job.partial', 'job.failed', 'job.canceled', 'job.expired']),
+    type: oneOfWords(DELIVERY_TYPES),
     createdAt: moment('When the capture ended.'),
     job: object({
       id: text('Child id.'),

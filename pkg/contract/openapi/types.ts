@@ -25,6 +25,7 @@ export type Schema = {
   additionalProperties?: boolean;
   anyOf?: readonly Schema[];
   oneOf?: readonly Schema[];
+  not?: Schema;
 };
 
 export type Example = { summary?: string; value: Json };

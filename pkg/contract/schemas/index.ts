@@ -4,6 +4,7 @@ export { fingerprint } from './fingerprint.ts';
 export { jsonDepthExceeds } from './json-depth.ts';
 export { parsePrefer } from './prefer.ts';
 export {
+  parseDeliveryListQuery,
   parseHealthQuery,
   parseJobListQuery,
   parseJobQuery,
@@ -12,6 +13,7 @@ export {
   parseSearchQuery,
   parseWatchListQuery,
   WATCH_STATUSES,
+  type DeliveryFilter,
   type Page,
   type WatchStatus,
 } from './query.ts';

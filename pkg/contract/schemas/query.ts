@@ -1,5 +1,6 @@
 import { object } from 'yup';
-import type { IdPrefix } from '../ids.ts';
+import { DELIVERY_STATES, DELIVERY_TYPES, type DeliveryState, type DeliveryType } from '../deliveries.ts';
+import { classifyJobId, type IdPrefix } from '../ids.ts';
 import { JOB_STATES, type JobState } from '../states.ts';
 import { SURFACES, type Surface } from '../surfaces.ts';
 import { decodeCursor, type CursorPosition } from './cursor.ts';
@@ -26,6 +27,14 @@ const jobQuery = object({ view, include: oneOf(['html'], 'must be html') });
 const healthQuery = object({ probe: oneOf(['deep'], 'must be deep') });
 const watchListQuery = object({ ...page, status: oneOf(WATCH_STATUSES), owner });
 const runListQuery = object({ ...page, owner });
+const deliveryListQuery = object({
+  ...page,
+  state: oneOf(DELIVERY_STATES),
+  type: oneOf(DELIVERY_TYPES),
+  jobId: text(ONCE).test('a-job', 'must be the id of a job, parent or child', (id) => {
+    return id === undefined || classifyJobId(id) !== 'neither';
+  }),
+});
 const ownerQuery = object({ owner });
 
 export type Page = { limit: number; cursor: CursorPosition | null };
@@ -63,6 +72,25 @@ export function parseWatchListQuery(query: unknown): Page & { status: WatchStatu
 export function parseRunListQuery(query: unknown): Page & { owner: string | null } {
   const checked = checkShape(runListQuery, query);
   return { ...readPage(checked, 'wrun'), owner: readOwner(checked) };
+}
+
+/** What narrows a list of deliveries; null where a filter is not set. */
+export type DeliveryFilter = {
+  state: DeliveryState | null;
+  type: DeliveryType | null;
+  /** A parent's id stands for all its children. */
+  jobId: string | null;
+};
+
+/** Query of `GET /v1/webhooks/deliveries`. */
+export function parseDeliveryListQuery(query: unknown): Page & DeliveryFilter {
+  const checked = checkShape(deliveryListQuery, query);
+  return {
+    ...readPage(checked, 'evt'),
+    state: checked.state ?? null,
+    type: checked.type ?? null,
+    jobId: checked.jobId ?? null,
+  };
 }
 
 /** The `owner` that an internal key may name on any owner-scoped route; null when there is none or it is empty. */

@@ -15,16 +15,25 @@ export type Authenticate = (authorization: string | undefined) => Promise<Caller
  * included, and get the same answer: nothing tells them apart (spec 5.4).
  */
 export function createAuthenticate(deps: { sql: Sql; pepper: string; clock: Clock }): Authenticate {
-  const remembered = new Map<string, { caller: Caller; untilMs: number }>();
-  return async (authorization) => {
-    const key = /^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? '';
+  // Look-ups, not callers: requests that come together with a key not seen lately wait for one answer.
+  const remembered = new Map<string, { caller: Promise<Caller | null>; untilMs: number }>();
+  const lookUp = (key: string): Promise<Caller | null> => {
     const known = remembered.get(key);
     if (known !== undefined && known.untilMs > deps.clock.nowMs()) return known.caller;
-    const caller = await findCaller(deps.sql, key, deps.pepper);
-    remembered.delete(key);
-    if (caller === null) throw new ServiceError('AUTH_INVALID');
+    const caller = findCaller(deps.sql, key, deps.pepper);
     if (remembered.size >= REMEMBER_AT_MOST) remembered.clear();
-    remembered.set(key, { caller, untilMs: deps.clock.nowMs() + REMEMBER_MS });
+    const entry = { caller, untilMs: deps.clock.nowMs() + REMEMBER_MS };
+    remembered.set(key, entry);
+    const forget = (): void => {
+      if (remembered.get(key) === entry) remembered.delete(key);
+    };
+    // A key that is no key is looked up each time, as one that has just been made must work at once.
+    caller.then((found) => (found === null ? forget() : undefined), forget);
+    return caller;
+  };
+  return async (authorization) => {
+    const caller = await lookUp(/^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? '');
+    if (caller === null) throw new ServiceError('AUTH_INVALID');
     return caller;
   };
 }

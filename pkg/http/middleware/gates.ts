@@ -1,7 +1,7 @@
 import type { Response } from 'express';
 import type { Caller } from '../../accounts/index.ts';
 import { ServiceError } from '../../contract/index.ts';
-import type { AccountLoad } from '../../credits/index.ts';
+import { readLoad, type AccountLoad } from '../../credits/index.ts';
 import type { ApiDeps } from '../context.ts';
 import type { RateState } from '../rate-gate.ts';
 
@@ -54,4 +54,17 @@ export function showCredits(
 ): void {
   if (caller.mode === 'internal') return;
   response.set({ 'X-Credits-Charged': String(charged), 'X-Credits-Remaining': String(load.balance - load.held) });
+}
+
+/** Reads the account's load and shows it; `charged` where the call tells what it charged. */
+export async function showLoad(
+  { db, plans }: ApiDeps,
+  response: Response,
+  caller: Caller,
+  accountId: string,
+  charged?: number,
+): Promise<void> {
+  const load = await db.readAsTenant(accountId, (sql) => readLoad(sql, accountId));
+  showConcurrency(response, plans.get(caller.plan).syncInFlight, load);
+  if (charged !== undefined) showCredits(response, caller, charged, load);
 }

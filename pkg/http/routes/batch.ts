@@ -4,7 +4,6 @@ import type { ApiDeps, Route } from '../context.ts';
 import { showConcurrency, showCredits } from '../middleware/gates.ts';
 import { sendJson } from '../owner.ts';
 import { submitterOf } from '../submitter.ts';
-import { withLoadShown } from './search.ts';
 
 const BODY_LIMIT_BYTES = 20 * 1024 * 1024;
 
@@ -16,16 +15,14 @@ export function batchRoutes(deps: ApiDeps): Route[] {
       access: 'search:write',
       submit: true,
       bodyLimitBytes: BODY_LIMIT_BYTES,
-      handle: (submit) =>
-        withLoadShown(deps, submit, async () => {
-          const { response, body, caller, owner } = submit;
-          const { items } = parseBatchBody(body);
-          const submitDeps = { ...deps, lanes: () => deps.laneBook.read() };
-          const { verdicts, load } = await submitBatch(submitDeps, submitterOf(deps, caller, owner), items);
-          showConcurrency(response, deps.plans.get(caller.plan).syncInFlight, load);
-          showCredits(response, caller, 0, load);
-          sendJson(response, owner, { items: verdicts.map(describe) });
-        }),
+      handle: async ({ response, body, caller, owner }) => {
+        const { items } = parseBatchBody(body);
+        const submitDeps = { ...deps, lanes: () => deps.laneBook.read() };
+        const { verdicts, load } = await submitBatch(submitDeps, submitterOf(deps, caller, owner), items);
+        showConcurrency(response, deps.plans.get(caller.plan).syncInFlight, load);
+        showCredits(response, caller, 0, load);
+        sendJson(response, owner, { items: verdicts.map(describe) });
+      },
     },
   ];
 }

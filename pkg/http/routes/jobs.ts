@@ -1,14 +1,8 @@
-import {
-  classifyJobId,
-  encodeCursor,
-  flatten,
-  parseJobListQuery,
-  parseJobQuery,
-  ServiceError,
-} from '../../contract/index.ts';
+import { classifyJobId, flatten, parseJobListQuery, parseJobQuery, ServiceError } from '../../contract/index.ts';
 import { cancelSearch, listJobs, readChild, readParent } from '../../searches/index.ts';
 import type { ApiDeps, Route } from '../context.ts';
 import { sendJson } from '../owner.ts';
+import { toPage } from '../page.ts';
 import { withProofUrl } from '../proof-url.ts';
 
 export function jobRoutes(deps: ApiDeps): Route[] {
@@ -19,18 +13,14 @@ export function jobRoutes(deps: ApiDeps): Route[] {
       access: 'jobs:read',
       handle: async ({ request, response, owner }) => {
         const { limit, state, surface, cursor } = parseJobListQuery(request.query);
-        // One more than asked tells whether there is a next page.
-        const items = await listJobs(deps.db, {
+        const rows = await listJobs(deps.db, {
           accountId: owner.accountId,
           limit: limit + 1,
           state,
           surface,
           after: cursor,
         });
-        const page = items.slice(0, limit);
-        const last = items.length > limit ? page.at(-1) : undefined;
-        const nextCursor = last === undefined ? null : encodeCursor({ createdAt: last.createdAt, id: last.id });
-        sendJson(response, owner, { items: page, nextCursor });
+        sendJson(response, owner, toPage(rows, limit));
       },
     },
     {

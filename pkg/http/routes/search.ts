@@ -11,7 +11,6 @@ import {
   type Envelope,
   type Surface,
 } from '../../contract/index.ts';
-import { readLoad } from '../../credits/index.ts';
 import {
   abandonSearch,
   chooseMethod,
@@ -21,7 +20,7 @@ import {
   type Accepted,
 } from '../../searches/index.ts';
 import type { ApiDeps, Exchange, Route } from '../context.ts';
-import { showConcurrency, showCredits } from '../middleware/gates.ts';
+import { showConcurrency, showCredits, showLoad } from '../middleware/gates.ts';
 import { sendJson, type Owner } from '../owner.ts';
 import { withProofUrl } from '../proof-url.ts';
 import { submitterOf } from '../submitter.ts';
@@ -34,12 +33,12 @@ export function searchRoutes(deps: ApiDeps): Route[] {
     {
       ...common,
       path: '/v1/search',
-      handle: (submit: Submit) => withLoadShown(deps, submit, () => search(deps, submit, null)),
+      handle: (submit: Submit) => search(deps, submit, null),
     },
     {
       ...common,
       path: '/v1/search/:surface',
-      handle: (submit: Submit) => withLoadShown(deps, submit, () => search(deps, submit, readSurface(submit.request))),
+      handle: (submit: Submit) => search(deps, submit, readSurface(submit.request)),
     },
   ];
 }
@@ -53,32 +52,6 @@ function readSurface(request: Request): Surface {
     'UNSUPPORTED_SURFACE',
     `${String(surface)} is not a surface; the surfaces are ${SURFACES.join(', ')}.`,
   );
-}
-
-/** Submit responses tell the account's load, refusals included (spec 4.1). */
-export async function withLoadShown(
-  deps: ApiDeps,
-  { response, caller, owner }: Submit,
-  work: () => Promise<void>,
-): Promise<void> {
-  try {
-    await work();
-  } catch (error) {
-    await showLoad(deps, response, caller, owner);
-    throw error;
-  }
-}
-
-async function showLoad(
-  deps: ApiDeps,
-  response: Response,
-  caller: Caller,
-  { accountId }: Owner,
-  charged?: number,
-): Promise<void> {
-  const load = await deps.db.asTenant(accountId, (sql) => readLoad(sql, accountId));
-  showConcurrency(response, deps.plans.get(caller.plan).syncInFlight, load);
-  if (charged !== undefined) showCredits(response, caller, charged, load);
 }
 
 async function search(deps: ApiDeps, submit: Submit, alias: Surface | null): Promise<void> {
@@ -105,11 +78,8 @@ async function search(deps: ApiDeps, submit: Submit, alias: Surface | null): Pro
   response.set('Location', `/v1/jobs/${accepted.jobId}`);
   // A replay is answered as it was accepted, also when the original ran synchronously (design, "Idempotency").
   if (accepted.replayed || method === 'async') {
-    if (load === null) await showLoad(deps, response, caller, owner, 0);
-    else {
-      showConcurrency(response, deps.plans.get(caller.plan).syncInFlight, load);
-      showCredits(response, caller, 0, load);
-    }
+    showConcurrency(response, deps.plans.get(caller.plan).syncInFlight, load);
+    showCredits(response, caller, 0, load);
     answerAccepted(response, owner, accepted);
     return;
   }
@@ -157,7 +127,7 @@ async function answerEnded(
 
   const status = await readJobState(deps.db, accountId, jobId);
   const credits = sumCredits(ended.map(({ envelope }) => envelope));
-  await showLoad(deps, response, caller, owner, credits.creditsCharged);
+  await showLoad(deps, response, caller, owner.accountId, credits.creditsCharged);
   const results = ended.map(({ envelope, proofKey }) =>
     flat ? flatten(envelope) : withProofUrl(envelope, proofKey, deps.publicBaseUrl),
   );

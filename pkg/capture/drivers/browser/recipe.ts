@@ -1,6 +1,6 @@
 import type { BrowserContextOptions } from 'playwright-core';
 import { CITY_ACCURACY_M, findPlace } from '../../browser/place.ts';
-import type { PageRecipe } from '../../browser/pool.ts';
+import type { PageRecipe } from '../../browser/pages.ts';
 import type { EgressRoute } from '../../egress/egress.ts';
 import type { CaptureTask } from '../../outcome.ts';
 

@@ -1,0 +1,2 @@
+export { loadPodSettings, parsePodSettings, type PodSettings } from './capturelane/index.ts';
+export { startOperator, type Operator, type OperatorOptions } from './operator.ts';

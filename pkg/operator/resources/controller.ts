@@ -1,0 +1,8 @@
+import type { Informer, KubeObject } from '../kube/index.ts';
+
+/** A controller with its informers: those run on every replica, so that a new leader starts at once; the work does not. */
+export type OperatorController = {
+  informers: readonly Informer<KubeObject, string>[];
+  /** Starts to work. Whoever calls it stops it. */
+  lead(): { stop(): Promise<void> };
+};

@@ -1,0 +1,1 @@
+export { createWatchController, type WatchControllerDeps } from './controller.ts';

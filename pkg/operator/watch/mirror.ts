@@ -1,0 +1,197 @@
+import { findCaller, type Caller, type Plans } from '../../accounts/index.ts';
+import { parseWatchCreate, ServiceError, type WatchDraft } from '../../contract/index.ts';
+import {
+  cancelManagedWatches,
+  createWatch,
+  pauseManagedWatches,
+  readManagedWatches,
+  updateWatch,
+  type ManagedWatch,
+  type WatchActor,
+  type WatchChange,
+  type WatchDeps,
+} from '../../watches/index.ts';
+import { formatKey, keyOf, type Key, type Secret } from '../kube/index.ts';
+import type { WatchObject } from '../resources/index.ts';
+
+export type MirrorDeps = WatchDeps & {
+  plans: Plans;
+  /** The pepper of the hashes of API keys. */
+  pepper: string;
+  secret(key: Key): Secret | undefined;
+  /** Called before anything is made that must be cleaned up. */
+  beforeCreate(resource: WatchObject): Promise<void>;
+};
+
+/** Why the watch is not as its resource wants it, in words that say what to do. */
+export type WatchProblem = {
+  reason: 'SecretMissing' | 'KeyRejected' | 'KeyNotAllowed' | 'InvalidSpec' | 'IntervalTooShort' | 'LimitExceeded';
+  message: string;
+};
+
+export type Mirrored = {
+  problem: WatchProblem | null;
+  /** The watch as it is in Postgres; null when there is none. */
+  managed: ManagedWatch | null;
+  /** The key that was used, to notice when it is revoked. */
+  keyId: string | null;
+};
+
+/** By which a watch in Postgres names its resource. */
+export function managerOf(key: Key): string {
+  return `watches.searchcapture.io/${formatKey(key)}`;
+}
+
+/**
+ * Makes the watch in Postgres as its resource wants it, through the use cases of REST and with no more authority than
+ * the resource's API key. What only a person can put right is an answer; what may pass is thrown.
+ */
+export async function mirrorWatch(deps: MirrorDeps, resource: WatchObject): Promise<Mirrored> {
+  const managedBy = managerOf(keyOf(resource));
+  const found = await readManagedWatches(deps.db.system, managedBy);
+  const caller = await authenticate(deps, resource);
+  if ('reason' in caller) {
+    // Without a good key there is no authority to run anything.
+    if (await pauseManagedWatches(deps.db.system, managedBy, 'key_rejected')) return readBack(deps, managedBy, caller);
+    return { problem: caller, managed: found[0] ?? null, keyId: null };
+  }
+  if (found.some(({ accountId }) => accountId !== caller.accountId)) {
+    await cancelManagedWatches(deps.db.system, managedBy, caller.accountId);
+  }
+  const existing = found.find(({ accountId }) => accountId === caller.accountId) ?? null;
+  try {
+    const changed = await makeSo(deps, resource, actorOf(deps, caller, managedBy), existing);
+    const managed = changed ? await readOwn(deps, managedBy, caller.accountId) : existing;
+    return { problem: null, managed, keyId: caller.keyId };
+  } catch (error) {
+    const problem = explain(error);
+    if (problem === null) throw error;
+    return { problem, managed: existing, keyId: caller.keyId };
+  }
+}
+
+async function authenticate(deps: MirrorDeps, resource: WatchObject): Promise<Caller | WatchProblem> {
+  const { name, key } = resource.spec.apiKeySecretRef;
+  const place = formatKey({ namespace: keyOf(resource).namespace, name });
+  const secret = deps.secret({ namespace: keyOf(resource).namespace, name });
+  if (secret === undefined) {
+    return {
+      reason: 'SecretMissing',
+      message: `Secret ${place} does not exist. Create it with an entry "${key}" that holds an API key.`,
+    };
+  }
+  const encoded = secret.data?.[key];
+  if (encoded === undefined) {
+    const keys = Object.keys(secret.data ?? {}).join(', ');
+    return {
+      reason: 'SecretMissing',
+      message: `Secret ${place} has no entry "${key}" (it has: ${keys === '' ? 'none' : keys}). Add it, or correct spec.apiKeySecretRef.key.`,
+    };
+  }
+  // Files and terminals add line ends; no key has any white space.
+  const apiKey = Buffer.from(encoded, 'base64').toString('utf8').trim();
+  const caller = await findCaller(deps.db.system, apiKey, deps.pepper);
+  if (caller === null) {
+    return {
+      reason: 'KeyRejected',
+      message: `The API key in Secret ${place}, entry "${key}", is unknown or revoked. Put a valid one there; the watch is paused until then.`,
+    };
+  }
+  if (!caller.scopes.includes('watches:write')) {
+    return {
+      reason: 'KeyNotAllowed',
+      message: `The API key in Secret ${place}, entry "${key}", lacks the scope watches:write. Put one there that has it; the watch is paused until then.`,
+    };
+  }
+  return caller;
+}
+
+function actorOf({ plans }: MirrorDeps, caller: Caller, managedBy: string): WatchActor {
+  return {
+    accountId: caller.accountId,
+    metered: caller.mode !== 'internal',
+    plan: plans.get(caller.plan),
+    managedBy,
+  };
+}
+
+/** Creates or changes the watch where it differs; true when it did. */
+async function makeSo(
+  deps: MirrorDeps,
+  resource: WatchObject,
+  actor: WatchActor,
+  existing: ManagedWatch | null,
+): Promise<boolean> {
+  const draft = draftOf(resource);
+  const suspended = resource.spec.suspend === true;
+  if (existing === null) {
+    await deps.beforeCreate(resource);
+    const { id } = await createWatch(deps, actor, draft);
+    if (suspended) await updateWatch(deps, actor, id, { status: 'paused' });
+    return true;
+  }
+  const { watch } = existing;
+  // Suspending one that ran out of credits is how a person takes it out of that state.
+  if (suspended && watch.status === 'paused' && watch.pausedReason !== 'user') {
+    await pauseManagedWatches(deps.db.system, actor.managedBy ?? '', 'user');
+    return true;
+  }
+  const change = changeOf(existing, draft, suspended);
+  if (Object.keys(change).length === 0) return false;
+  await updateWatch(deps, actor, watch.id, change);
+  return true;
+}
+
+/** The same rules as for REST judge it, so that a resource can't have what a request can't. */
+function draftOf({ spec }: WatchObject): WatchDraft {
+  return parseWatchCreate({
+    query: spec.query,
+    surfaces: spec.surfaces,
+    schedule: spec.schedule,
+    ...(spec.name === undefined ? {} : { name: spec.name }),
+    ...(spec.regions === undefined ? {} : { regions: spec.regions }),
+    ...(spec.extract === undefined ? {} : { extract: spec.extract }),
+    ...(spec.webhookUrl === undefined ? {} : { webhookUrl: spec.webhookUrl }),
+  });
+}
+
+function changeOf({ watch }: ManagedWatch, draft: WatchDraft, suspended: boolean): WatchChange {
+  const differs = (a: unknown, b: unknown): boolean => JSON.stringify(a) !== JSON.stringify(b);
+  const resumes = !suspended && watch.status === 'paused' && watch.pausedReason !== 'insufficient_credits';
+  return {
+    ...(differs(watch.name, draft.name) && { name: draft.name }),
+    ...(differs(watch.query, draft.query) && { query: draft.query }),
+    ...(differs(watch.surfaces, draft.surfaces) && { surfaces: draft.surfaces }),
+    ...(differs(watch.regions.map(sorted), draft.regions.map(sorted)) && { regions: draft.regions }),
+    ...(differs(watch.extract, draft.extract) && { extract: draft.extract }),
+    ...(differs(watch.webhookUrl, draft.webhookUrl) && { webhookUrl: draft.webhookUrl }),
+    ...(watch.schedule.intervalMinutes !== draft.intervalMinutes && { intervalMinutes: draft.intervalMinutes }),
+    ...(suspended && watch.status === 'active' && { status: 'paused' as const }),
+    ...(resumes && { status: 'active' as const }),
+  };
+}
+
+/** Postgres gives the keys of a stored object in its own order. */
+function sorted(value: object): [string, unknown][] {
+  return Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+}
+
+function explain(error: unknown): WatchProblem | null {
+  if (!(error instanceof ServiceError)) return null;
+  const { code, message } = error;
+  if (code === 'WATCH_LIMIT_EXCEEDED') return { reason: 'LimitExceeded', message };
+  if (code === 'WATCH_INTERVAL_TOO_SHORT')
+    return { reason: 'IntervalTooShort', message: `${message}. Raise spec.schedule.` };
+  const ofSpec = ['VALIDATION_FAILED', 'UNSUPPORTED_SURFACE', 'TOO_MANY_REGIONS', 'QUERY_TOO_LONG'].includes(code);
+  return ofSpec ? { reason: 'InvalidSpec', message: `spec: ${message}` } : null;
+}
+
+async function readOwn({ db }: MirrorDeps, managedBy: string, accountId: string): Promise<ManagedWatch | null> {
+  const all = await readManagedWatches(db.system, managedBy);
+  return all.find((managed) => managed.accountId === accountId) ?? null;
+}
+
+async function readBack({ db }: MirrorDeps, managedBy: string, problem: WatchProblem): Promise<Mirrored> {
+  const [managed = null] = await readManagedWatches(db.system, managedBy);
+  return { problem, managed, keyId: null };
+}
