@@ -51,6 +51,25 @@ module.exports = {
       from: { path: '^(pkg|cmd)/', pathNot: ['^pkg/capture/', '\\.test\\.ts$'] },
       to: { path: 'node_modules/playwright-core' },
     },
+    {
+      name: 'the-control-loop-knows-no-kind-of-ours',
+      severity: 'error',
+      from: { path: '^pkg/operator/kube/' },
+      to: { path: '^pkg/', pathNot: '^pkg/(operator/kube/|runtime/index\\.ts$)' },
+    },
+    {
+      name: 'the-control-loop-is-entered-through-its-index',
+      severity: 'error',
+      from: { path: '^pkg/operator/', pathNot: '^pkg/operator/kube/' },
+      to: { path: '^pkg/operator/kube/', pathNot: '^pkg/operator/kube/index\\.ts$' },
+    },
+    {
+      name: 'kubernetes-stays-in-the-operator',
+      comment: 'Its client costs 80 MB of memory and half a second at the start.',
+      severity: 'error',
+      from: { path: '^(pkg|cmd)/', pathNot: '^(pkg/operator|cmd/controller)/' },
+      to: { path: 'node_modules/@kubernetes' },
+    },
   ],
   options: {
     tsPreCompilationDeps: true,

@@ -7,11 +7,10 @@ JEST := $(NODE) --experimental-vm-modules --disable-warning=ExperimentalWarning 
 INSTALLED := node_modules/.installed
 
 .DEFAULT_GOAL := help
-
-.PHONY: help install run test check bench fuzz clean chart-files images e2e kind-up kind-down kind-load release restart port-forward
+.PHONY: help install run test check bench fuzz soak clean chart-files images e2e kind-up kind-down kind-load release restart port-forward
 
 help: ## This list
-	@awk -F ':.*## ' '/^[a-z][a-z-]*:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
 
 install: $(INSTALLED) ## Bring the npm packages, Node 24 and Postgres among them (instant when nothing changed)
 
@@ -47,6 +46,9 @@ bench: $(INSTALLED) ## Measure how many searches a second go through
 	@$(NODE) test/support/provision.ts
 	@$(NODE) test/bench/main.ts
 
+soak: $(INSTALLED) ## Ten minutes of the operator's control loop on a network that breaks at random
+	@$(NODE) --expose-gc test/operator/severing/soak.ts $(MINUTES)
+
 fuzz: $(INSTALLED) ## Throw made-up requests at the running API, from its own OpenAPI document (schemathesis)
 	@$(NODE) test/support/provision.ts
 	@$(NODE) test/fuzz/main.ts $(ARGS)
@@ -81,8 +83,10 @@ release: ## Install or upgrade the chart with simulated engines in NAMESPACE
 	$(HELM) upgrade --install search-capture charts/search-capture --namespace $(NAMESPACE) --create-namespace \
 	  --set demo.enabled=true $(IMAGE_VALUES) --wait --timeout 5m
 
+# Images of the same name as before: only new pods run them.
 restart:
 	kubectl --namespace $(NAMESPACE) rollout restart deployment --selector app.kubernetes.io/part-of=search-capture
+	kubectl --namespace $(NAMESPACE) delete pod --selector app.kubernetes.io/component=lane --wait=false
 	kubectl --namespace $(NAMESPACE) rollout status deployment --selector app.kubernetes.io/part-of=search-capture --timeout=3m
 
 port-forward: ## The API of the release at http://127.0.0.1:8080

@@ -12,7 +12,7 @@ export { claimCapture, renewLease, requeueCapture, type Claim } from './claim.ts
 export { SEARCH_CANCELED, SEARCH_ENDED } from './end.ts';
 export { listJobs } from './list.ts';
 export { findBrokenInvariants } from './invariants.ts';
-export { chooseMethod, planSearch } from './plan.ts';
+export { chooseMethod, measureSearch, planSearch } from './plan.ts';
 export { previewEnvelope } from './preview.ts';
 export { readChild, readEnvelopes, readJobState, readParent } from './read.ts';
 export { MAX_ATTEMPTS, settleCapture, type StoredProof } from './settle.ts';

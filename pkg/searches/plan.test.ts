@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { chooseMethod, planSearch, type Wanted } from './plan.ts';
+import fc from 'fast-check';
+import { SURFACES } from '../contract/index.ts';
+import { chooseMethod, measureSearch, planSearch, type Wanted } from './plan.ts';
 
 const JOB = 'job_01j00000000000000000000000';
 
@@ -28,6 +30,19 @@ describe('the plan of a search', () => {
       ['engine_news', 'us:st-louis', 3, 3],
     ]);
     expect(plan.creditsToCharge).toBe(16);
+  });
+
+  it('is measured as it is made', () => {
+    const surfaces = fc.subarray([...SURFACES], { minLength: 1 });
+    const regions = fc.subarray(['DE', 'US', 'FR'].map((country) => ({ country })));
+    fc.assert(
+      fc.property(surfaces, regions, fc.nat(9), (asked, from, price) => {
+        const search = { surfaces: asked, regions: from };
+        const priceOf = (surface: string) => price + surface.length;
+        const { children, creditsToCharge } = planSearch(JOB, search, priceOf);
+        expect(measureSearch(search, priceOf)).toEqual({ captures: children.length, credits: creditsToCharge });
+      }),
+    );
   });
 });
 

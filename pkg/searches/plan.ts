@@ -27,6 +27,16 @@ export function planSearch(
   return { children, creditsToCharge: children.reduce((sum, { price }) => sum + price, 0) };
 }
 
+/** How many children a search fans out into, and what they cost together, without making them. */
+export function measureSearch(
+  { surfaces, regions }: { surfaces: readonly Surface[]; regions: readonly Region[] },
+  priceOf: (surface: Surface) => number,
+): { captures: number; credits: number } {
+  const each = Math.max(1, regions.length);
+  const credits = surfaces.reduce((sum, surface) => sum + priceOf(surface), 0);
+  return { captures: surfaces.length * each, credits: credits * each };
+}
+
 export type Wanted = {
   mode: 'sync' | 'async' | null;
   preferWaitSeconds: number | null;

@@ -44,7 +44,7 @@ async function insertWatch(sql: Sql, actor: WatchActor, id: string, draft: Watch
                           interval_minutes, next_run_at)
      VALUES (:id, :accountId, :managedBy, :metered, :name, :query, :surfaces, CAST(:regions AS jsonb),
              CAST(:extract AS jsonb), :webhookUrl, :intervalMinutes, now() + make_interval(mins => :intervalMinutes))
-     ON CONFLICT (account_id, managed_by) WHERE status <> 'canceled' DO NOTHING
+     ON CONFLICT (account_id, managed_by) WHERE managed_by IS NOT NULL AND status <> 'canceled' DO NOTHING
      RETURNING ${WATCH_COLUMNS}`,
     {
       id,

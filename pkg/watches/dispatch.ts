@@ -28,8 +28,9 @@ type Lanes = ReadonlyMap<Surface, LaneFacts>;
 /** One transaction's worth: long enough that its round trips hardly count, short enough that its locks don't. */
 const BATCH = 500;
 /** Accounts of one turn. An account with a long backlog gets one batch, then it is the others' turn. */
-const ACCOUNTS = 32;
-const ACCOUNTS_AT_ONCE = 4;
+const ACCOUNTS = 64;
+/** Most of a small batch is waiting for Postgres: several together share a flush of its log. Fewer than a pool has. */
+const ACCOUNTS_AT_ONCE = 8;
 
 /** Runs the watches whose tick has come, one batch for each account (design, "Watches"). Returns how many. */
 export async function dispatchDue(deps: DispatchDeps): Promise<number> {

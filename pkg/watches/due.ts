@@ -16,9 +16,9 @@ export type DueWatch = {
   jitter: number;
 };
 
-// The same arithmetic as `spreadMs`.
+// The same arithmetic as `spreadMs`. As floats: the longest interval in seconds is more than an integer holds.
 const IS_DUE = `status = 'active' AND next_run_at <= now()
-  AND next_run_at + least(:windowSeconds, interval_minutes * 60.0) * jitter * interval '1 second' <= now()`;
+  AND next_run_at + least(CAST(:windowSeconds AS float8), interval_minutes * CAST(60 AS float8)) * jitter * interval '1 second' <= now()`;
 
 /** Accounts that have a due watch, the one that waits longest first. */
 export async function findDueAccounts(

@@ -1,5 +1,5 @@
 import type { Surface, WatchRunStatus } from '../contract/index.ts';
-import { planSearch, type LaneFacts } from '../searches/index.ts';
+import { measureSearch, type LaneFacts } from '../searches/index.ts';
 import type { DueWatch } from './due.ts';
 
 /** How the account stands at the moment of the dispatch, and what its plan allows. */
@@ -28,7 +28,7 @@ export function judgeRuns(due: readonly DueWatch[], standing: Standing, facts: F
   return due.map((watch): RunVerdict => {
     const problem = findProblem(watch, facts);
     if (problem !== null) return { watch, status: 'failed', detail: problem };
-    const { captures, credits } = measure(watch, facts.priceOf);
+    const { captures, credits } = measureSearch(watch, watch.metered ? facts.priceOf : () => 0);
     if (credits > availableCredits)
       return {
         watch,
@@ -55,11 +55,6 @@ function findProblem(watch: DueWatch, { lanes, canSign }: Facts): string | null 
   if (watch.webhookUrl !== null && !canSign)
     return "The account's signing secret could not be resolved, so its webhooks could not be signed.";
   return null;
-}
-
-function measure(watch: DueWatch, priceOf: (surface: Surface) => number): { captures: number; credits: number } {
-  const { children, creditsToCharge } = planSearch(watch.id, watch, watch.metered ? priceOf : () => 0);
-  return { captures: children.length, credits: creditsToCharge };
 }
 
 export function count(number: number, what: string): string {

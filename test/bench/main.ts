@@ -1,6 +1,7 @@
 import { startTestServers } from '../support/servers.ts';
 import { benchCapture } from './capture.ts';
 import { benchHistory } from './history.ts';
+import { benchOperator } from './operator.ts';
 import { benchOverhead } from './overhead.ts';
 import { benchSubmit } from './submit.ts';
 import { printTable } from './table.ts';
@@ -19,6 +20,7 @@ try {
   if (only === undefined || only === 'history') printTable(await benchHistory());
   if (only === undefined || only === 'watches') printTable(await benchWatches());
   if (only === undefined || only === 'webhooks') printTable(await benchWebhooks());
+  if (only === undefined || only === 'operator') printTable(await benchOperator());
 } finally {
   await servers.stop();
 }

@@ -97,7 +97,8 @@ async function deliver(db: Database, accounts: string[], url: string, count: num
       `SELECT count(*) AS count FROM webhook_deliveries WHERE state = 'pending'`,
     );
     if (left?.count === 0) return count / ((performance.now() - startedMs) / 1000);
-    if (performance.now() - startedMs > 120_000) throw new Error(`${left?.count} deliveries are left after two minutes`);
+    if (performance.now() - startedMs > 120_000)
+      throw new Error(`${left?.count} deliveries are left after two minutes`);
     await pause(20);
   }
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { loadPlans } from '../../pkg/accounts/index.ts';
 import { createKeyring } from '../../pkg/config/index.ts';
-import { SURFACES, type Surface, type WatchRun } from '../../pkg/contract/index.ts';
+import { MAX_INTERVAL_MINUTES, SURFACES, type Surface, type WatchRun } from '../../pkg/contract/index.ts';
 import { grant } from '../../pkg/credits/index.ts';
 import { query } from '../../pkg/postgres/index.ts';
 import { systemClock } from '../../pkg/runtime/index.ts';
@@ -162,6 +162,15 @@ describe('a watch whose tick has come', () => {
       },
     ]);
     expect(Date.parse(watch.nextRunAt)).toBe(Date.parse(nextRunAt) + 4 * HOUR_MS);
+  });
+
+  it('may have the longest interval there is', async () => {
+    const accountId = await openAccount(test.db);
+    const id = await insertOne({ accountId, intervalMinutes: MAX_INTERVAL_MINUTES });
+    expect(await dispatchAll({ spreadSeconds: 1 })).toBeLessThanOrEqual(1);
+    await dispatchAll();
+    expect((await read(accountId, id)).watch).toMatchObject({ schedule: { intervalMinutes: MAX_INTERVAL_MINUTES } });
+    expect(await statusesOf(accountId)).toEqual(['dispatched']);
   });
 
   it.each([

@@ -7,7 +7,7 @@ import { startGuard } from '../../cmd/standalone/servers/guard.ts';
 import { findFreePort } from '../../cmd/standalone/servers/ports.ts';
 import { waitUntilReady } from '../../cmd/standalone/servers/ready.ts';
 
-export type Command = 'api' | 'lane' | 'dispatcher';
+export type Command = 'api' | 'lane' | 'dispatcher' | 'controller';
 
 export type TestProcess = {
   pid: number;

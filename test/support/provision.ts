@@ -1,6 +1,6 @@
 import { ensureChromium, ensureRedis } from '../../cmd/standalone/servers/programs.ts';
-import { ensurePython } from './python.ts';
 import { ensureTool } from './chart-tools.ts';
+import { ensurePython } from './python.ts';
 
 // The programs that tests need and npm can't bring. Before the tests, so that no test's deadline runs meanwhile.
 const machine = {

@@ -153,7 +153,7 @@ function readAnchor(node: Element, marks: Marks, walk: Walk): void {
     return;
   }
   // The handle of a heading: a person would not read it out.
-  const isHandle = walk.inHeading && (attribute(node, 'href') ?? '').includes('#');
+  const isHandle = walk.inHeading && (attribute(node, 'href') ?? '').startsWith('#');
   if (isHandle && !/[\p{L}\p{N}]/u.test(sourceText(node))) return;
   const cite = marks.link === null ? walk.cites.ofUrl(attribute(node, 'href'), '', 'citation') : null;
   readLinked(node.children, cite, marks, walk);

@@ -6,6 +6,7 @@ import { gfm } from 'micromark-extension-gfm';
 import { createTreeBuilder, type TreeBuilder } from './builder.ts';
 import type { CiteFinder } from './cites.ts';
 import { readHtmlInto } from './html.ts';
+import { setFormulasAside, type Formulas } from './markdown-math.ts';
 import { createAnnotator, type Annotation, type Annotator } from './markdown-annotations.ts';
 import { isMarkerText, writeMarked, type Marking } from './markers.ts';
 import { collectDefinitions, type Definitions } from './markdown-definitions.ts';
@@ -23,17 +24,26 @@ export function readMarkdownTree(
   markdown: string,
   annotations: readonly Annotation[],
   cites: CiteFinder,
-  markers: boolean,
+  { markers, formulas: readsFormulas }: { markers: boolean; formulas: boolean },
 ): Block[] {
-  const source = markdown.slice(0, MAX_MARKDOWN_LENGTH);
+  const formulas = setFormulasAside(markdown.slice(0, MAX_MARKDOWN_LENGTH), readsFormulas);
+  const { source } = formulas;
   const builder = createTreeBuilder();
   const annotator = createAnnotator(source, annotations, markers);
   const root = parse(source);
   if (root === null) {
-    readPlain(source, builder, annotator);
+    readPlain(formulas, builder, annotator);
     return builder.finish();
   }
-  walkAll(root, PLAIN, { builder, cites, markers, annotator, definitions: collectDefinitions(root), depth: 0 });
+  walkAll(root, PLAIN, {
+    builder,
+    cites,
+    markers,
+    formulas,
+    annotator,
+    definitions: collectDefinitions(root),
+    depth: 0,
+  });
   return builder.finish();
 }
 
@@ -54,16 +64,22 @@ function parse(source: string): Root | null {
 }
 
 /** Paragraphs of the source as it stands. */
-function readPlain(source: string, builder: TreeBuilder, annotator: Annotator): void {
+function readPlain({ source, toSource }: Formulas, builder: TreeBuilder, annotator: Annotator): void {
   for (const { 0: text, index } of source.matchAll(/\S(?:[^\n]|\n(?!\s*\n))*/g)) {
     const position = { start: { offset: index }, end: { offset: index + text.length } };
     builder.flow(() => {
-      for (const piece of annotator.split(text, position)) builder.text(piece.text, { ...PLAIN, cites: piece.cites });
+      for (const piece of annotator.split(text, position))
+        builder.text(toSource(piece.text), { ...PLAIN, cites: piece.cites });
     });
   }
 }
 
-type Walk = Marking & { annotator: Annotator; definitions: Definitions; depth: number };
+type Walk = Marking & {
+  annotator: Annotator;
+  definitions: Definitions;
+  formulas: Formulas;
+  depth: number;
+};
 
 const HIDING_TAG = /^<(script|style|template|noscript|textarea|iframe|svg)\b/i;
 
@@ -107,7 +123,7 @@ function walkNode(node: RootContent, marks: Marks, walk: Walk): void {
       return;
     }
     case 'code': {
-      builder.code(node.lang ?? null, node.value);
+      builder.code(node.lang ?? null, walk.formulas.toSource(node.value));
       return;
     }
     case 'thematicBreak': {
@@ -123,7 +139,7 @@ function walkNode(node: RootContent, marks: Marks, walk: Walk): void {
       return;
     }
     case 'html': {
-      readHtmlInto(builder, node.value, walk.cites);
+      readHtmlInto(builder, walk.formulas.toTex(node.value), walk.cites);
       return;
     }
     default: {
@@ -174,7 +190,7 @@ function walkInline(node: RootContent, marks: Marks, walk: Walk): void {
     }
     case 'image':
     case 'imageReference': {
-      readImage(node.alt ?? '', marks, walk);
+      readImage(walk.formulas.toTex(node.alt ?? ''), marks, walk);
       return;
     }
     case 'footnoteReference': {
@@ -201,7 +217,8 @@ function readLink(node: Link | LinkReference, url: string | undefined, marks: Ma
     for (const cite of annotator.takeMarkers(node.position)) builder.chip(cite, true);
     return;
   }
-  const cite = marks.link === null ? walk.cites.ofUrl(url, '', 'citation') : null;
+  const target = url === undefined ? undefined : walk.formulas.toSource(url);
+  const cite = marks.link === null ? walk.cites.ofUrl(target, '', 'citation') : null;
   if (cite !== null && markers && isMarkerText(toString(node), cite.url)) {
     builder.chip(cite, true);
     return;
@@ -221,6 +238,8 @@ function readImage(alt: string, marks: Marks, { builder }: Walk): void {
 
 function writeAnnotated(node: Nodes, value: string, marks: Marks, walk: Walk): void {
   for (const { text, cites, isMarker } of walk.annotator.split(value, node.position)) {
-    if (!isMarker) writeMarked(text, cites.length === 0 ? marks : { ...marks, cites }, walk);
+    if (isMarker) continue;
+    const written = marks.code ? walk.formulas.toSource(text) : walk.formulas.toTex(text);
+    writeMarked(written, cites.length === 0 ? marks : { ...marks, cites }, walk);
   }
 }

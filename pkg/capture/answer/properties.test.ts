@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import type { Link, Nodes } from 'mdast';
 import { fromMarkdown } from 'mdast-util-from-markdown';
 import { readHtml, readMarkdown, type ListedSource, type Reading } from './index.ts';
+import { findFaults } from './invariants-for-tests.ts';
 
 const BASE = 'https://engine.example/dir/page';
 const SECRET = 'zqscriptzq';
@@ -12,7 +13,7 @@ const LISTED: ListedSource[] = [
 ];
 
 const WORDS =
-  'a Foo. 3.5 1. # - + * ** _x_ ~~ ` | \\ [b] (c) &amp; &lt;i&gt; ! > = :// www.x.de a@b.de 日本。 مرحبا 👩‍👧 “q” ﬁ é'.split(
+  'a Foo. 3.5 1. # - + * ** _x_ ~~ ` | \\ [b] (c) &amp; &lt;i&gt; ! > = :// www.x.de a@b.de 日本。 مرحبا 👩‍👧 “q” ﬁ é so&shy;ft ze\u200bro $x$ [^1] [x] <wbr> &rlm;שלום می\u200cخ'.split(
     ' ',
   );
 const text = fc
@@ -34,6 +35,36 @@ function tag(name: string, content: string, attributes = ''): string {
   return `<${name}${attributes === '' ? '' : ` ${attributes}`}>${content}</${name}>`;
 }
 
+const FORMULAS = [
+  '<span class="katex"><span class="katex-mathml"><math><semantics><mi>a</mi><annotation encoding="application/x-tex">a_1 * \\frac{b}{c}</annotation></semantics></math></span><span class="katex-html" aria-hidden="true">a</span></span>',
+  '<span class="katex"><span class="katex-html" aria-hidden="true"><i>a</i>+b</span></span>',
+  '<mjx-container><mjx-math aria-hidden="true">a</mjx-math><mjx-assistive-mml><math><msup><mi>a</mi><mn>2</mn></msup></math></mjx-assistive-mml></mjx-container>',
+  '<math><mfrac><mi>a</mi></math>',
+];
+const NOTES =
+  '<section class="footnotes"><h2 class="sr-only">Footnotes</h2><ol>' +
+  '<li id="fn1">See <a href="/note">it</a>. <a href="#r1" data-footnote-backref>↩</a></li>' +
+  '<li id="fn2">No link. <a href="#r2">↩</a></li></ol></section>';
+const code = fc
+  .tuple(
+    fc.constantFrom('', 'class="language-js"', 'class="hljs c++"', 'data-language="py"'),
+    fc.array(
+      fc.constantFrom(
+        'x = 1',
+        '```',
+        '~~~~',
+        '',
+        '  indented\t',
+        '&lt;b&gt; `',
+        '<span style="user-select:none">1</span>a',
+        '<div>line</div>',
+        '| a |',
+      ),
+      { minLength: 1, maxLength: 5 },
+    ),
+  )
+  .map(([attributes, lines]) => tag('pre', tag('code', lines.join('\n'), attributes)));
+
 const { html: page } = fc.letrec<{ inline: string; block: string; html: string }>((tie) => ({
   inline: fc.oneof(
     { maxDepth: 4, withCrossShrink: true },
@@ -50,6 +81,11 @@ const { html: page } = fc.letrec<{ inline: string; block: string; html: string }
       `<script>${SECRET}</script>`,
       `<b hidden>${SECRET}</b>`,
       `<button>${SECRET}</button>`,
+      `<span class="sr-only">${SECRET}</span>`,
+      '<sup><a href="#fn1" id="r1">1</a></sup>',
+      '<sup><a href="#fn2" id="r2">[2]</a></sup>',
+      '<a href="https://z.example/"><img alt=""></a>',
+      ...FORMULAS,
     ),
     fc.tuple(tie('inline'), tie('inline')).map(([a, b]) => a + b),
   ),
@@ -58,16 +94,44 @@ const { html: page } = fc.letrec<{ inline: string; block: string; html: string }
     tie('inline'),
     fc.tuple(fc.constantFrom('p', 'div', 'h2', 'h6'), tie('inline')).map(([name, inner]) => tag(name, inner)),
     fc.tuple(fc.constantFrom('blockquote', 'div', 'b'), tie('block')).map(([name, inner]) => tag(name, inner)),
-    text.map((inner) => tag('pre', tag('code', inner, 'class="language-js"'))),
+    code,
     fc
-      .tuple(fc.constantFrom('ul', 'ol'), fc.array(tie('block'), { maxLength: 3 }))
-      .map(([name, items]) => tag(name, items.map((item) => tag('li', item)).join(''))),
+      .tuple(
+        fc.constantFrom('ul', 'ol', 'ol start="7"'),
+        fc.array(tie('block'), { maxLength: 3 }),
+        fc.constantFrom('', '<input type="checkbox" checked> '),
+      )
+      .map(
+        ([name, items, box]) => `<${name}>${items.map((item) => tag('li', box + item)).join('')}</${name.slice(0, 2)}>`,
+      ),
+    fc
+      .tuple(fc.constantFrom('', 'open'), tie('inline'), tie('block'))
+      .map(([open, title, inner]) => tag('details', tag('summary', title) + inner, open)),
+    fc
+      .tuple(
+        fc.array(
+          fc.tuple(tie('inline'), fc.constantFrom('', 'align="right"', 'style="text-align:center"', 'colspan="2"')),
+          { minLength: 1, maxLength: 3 },
+        ),
+        fc.array(
+          fc.array(fc.tuple(tie('inline'), fc.constantFrom('', 'rowspan="2"', 'colspan="3"')), { maxLength: 4 }),
+          { maxLength: 3 },
+        ),
+      )
+      .map(([head, rows]) => {
+        const toRow = (name: string, cells: [string, string][]): string =>
+          tag('tr', cells.map(([inner, attributes]) => tag(name, inner, attributes)).join(''));
+        return tag(
+          'table',
+          tag('thead', toRow('th', head)) + tag('tbody', rows.map((row) => toRow('td', row)).join('')),
+        );
+      }),
     fc
       .array(fc.array(tie('block'), { maxLength: 3 }), { maxLength: 3 })
       .map((rows) => tag('table', rows.map((row) => tag('tr', row.map((cell) => tag('td', cell)).join(''))).join(''))),
     fc.constant('<hr>'),
   ),
-  html: fc.array(tie('block'), { maxLength: 5 }).map((blocks) => blocks.join('\n')),
+  html: fc.array(tie('block'), { maxLength: 5 }).map((blocks) => blocks.join('\n') + NOTES),
 }));
 
 function read(html: string): Reading {
@@ -97,6 +161,23 @@ describe('any answer', () => {
   it('has markdown that reads back as the same text', () => {
     holds(({ answer }) =>
       expect(readMarkdown({ markdown: answer.markdown, annotations: [] }).answer.text).toBe(answer.text),
+    );
+  });
+
+  it('is sound in all that can be seen without knowing the page', () => {
+    fc.assert(
+      fc.property(page, (html) => expect(findFaults(read(html))).toEqual([])),
+      { numRuns: 300 },
+    );
+  });
+
+  it('is the same whatever comments and boxes the page puts around it, and read twice', () => {
+    fc.assert(
+      fc.property(page, (html) => {
+        const reading = read(html);
+        expect(read(`<!-- x --><div class="a"><section>${html}</section></div><!-- y -->`)).toEqual(reading);
+        expect(read(html)).toEqual(reading);
+      }),
     );
   });
 

@@ -72,8 +72,8 @@ describe('text of an HTML answer', () => {
     ],
     [
       'leaves out the handles of headings',
-      '<h2>Title <a href="#t">¶</a><a href="/p#t">#</a></h2><p><a href="#t">¶</a></p>',
-      'Title\n\n¶',
+      '<h2>Title <a href="#t">¶</a><a href="#t">#</a></h2><h3>1 <a href="/p#t">👍</a></h3><p><a href="#t">¶</a></p>',
+      'Title\n\n1 👍\n\n¶',
     ],
     ['leaves out text for screen readers', '<p>a<span class="x sr-only">b</span></p>', 'a'],
     [

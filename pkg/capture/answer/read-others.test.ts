@@ -22,6 +22,31 @@ describe('a markdown answer', () => {
     expect(readMarkdown({ markdown, annotations: [] }).answer.text).toBe(text);
   });
 
+  it.each<[string, string, string]>([
+    ['TeX between dollars', 'Energy $E = m_1 c^2$ is *big*, $x$ too.', 'Energy E = m_1 c^2 is big, x too.'],
+    [
+      'TeX on lines of its own',
+      'So\n\n$$\n\\int x^2\\,dx \\\\ y*z*\n$$\n\nholds.',
+      'So\n\n\\int x^2\\,dx \\\\ y*z*\n\nholds.',
+    ],
+    ['TeX in brackets', 'So \\(a_1 * b_2\\) and \\[c = d\\].', 'So a_1 * b_2 and c = d.'],
+    ['prices', 'From $5 to $10, or $5_000 and $6.', 'From $5 to $10, or $5_000 and $6.'],
+    ['code', '`$a = b$` and\n\n```\n$a = b$\n\\(c = d\\)\n```', '$a = b$ and\n\n$a = b$\n\\(c = d\\)'],
+    ['links', '[$a = b$](https://a.example/?x=$a=b$)', 'a = b'],
+    ['brackets that are none', '\\[b] \\\\] \\(so\\)', '[b] \\] (so)'],
+  ])('reads formulas where it is told to: %s', (_, markdown, text) => {
+    expect(readMarkdown({ markdown, annotations: [], formulas: true }).answer.text).toBe(text);
+  });
+
+  it('keeps the places of annotations behind formulas', () => {
+    const markdown = 'If $a_1 = b$, then *c* holds.';
+    const startIndex = markdown.indexOf('then');
+    const annotation = { url: 'https://s.example/', title: 'S', startIndex, endIndex: markdown.length };
+    expect(selected(readMarkdown({ markdown, annotations: [annotation], formulas: true }))).toEqual([
+      ['https://s.example/', true, ['then c holds.']],
+    ]);
+  });
+
   it('cites its links, references and footnotes', () => {
     const markdown =
       'One [a](https://a.example/). Two [b][r].[^n]\n\n[r]: https://b.example/\n[^n]: The lab, https://c.example/';
@@ -69,9 +94,10 @@ describe('a markdown answer', () => {
     ['stars', '*'.repeat(20_000)],
     ['links that never end', '[a]('.repeat(20_000)],
     ['code that never ends', Array.from({ length: 600 }, (_, length) => '`'.repeat(length)).join('a')],
+    ['formulas that never end', '\\[ a'.repeat(20_000)],
     ['emphasis inside emphasis', '*a **b '.repeat(10_000) + 'c* d** '.repeat(10_000)],
   ])('is plain text where it is nothing but %s inside each other', (_, tangle) => {
-    const { text } = readMarkdown({ markdown: `one\n\n${tangle}x`, annotations: [] }).answer;
+    const { text } = readMarkdown({ markdown: `one\n\n${tangle}x`, annotations: [], formulas: true }).answer;
     expect(text).toBe(`one\n\n${tangle}x`);
   });
 });

@@ -54,6 +54,8 @@ type Beside = {
   listed?: readonly ListedSource[];
   /** Numbers in brackets, and links whose text is only a number or the cited host, are marks and no text. */
   markers?: boolean;
+  /** TeX between dollars or `\\(…\\)` stays as it is written, without these. */
+  formulas?: boolean;
   links?: LinkRules | undefined;
 };
 
@@ -62,13 +64,13 @@ type Beside = {
  * nothing counts as listed beside the answer. Never throws.
  */
 export function readMarkdown(options: Beside & { markdown: string; annotations: readonly UrlAnnotation[] }): Reading {
-  const { baseUrl = null, listed = [], links, markers = false } = options;
+  const { baseUrl = null, listed = [], links, markers = false, formulas = false } = options;
   const cites = createCiteFinder({ baseUrl, listed, links });
   const annotations = options.annotations.flatMap(({ url, title, startIndex, endIndex }): Annotation[] => {
     const cite = cites.ofUrl(url, title, 'citation');
     return cite === null ? [] : [{ cite, start: startIndex, end: endIndex }];
   });
-  const tree = readMarkdownTree(options.markdown, annotations, cites, markers);
+  const tree = readMarkdownTree(options.markdown, annotations, cites, { markers, formulas });
   return toReading(tree, [...annotations.map(({ cite }) => cite), ...cites.listed]);
 }
 

@@ -102,6 +102,7 @@ function toPage(
     annotations,
     listed,
     markers: true,
+    formulas: true,
     links: settings.links,
   });
   return {

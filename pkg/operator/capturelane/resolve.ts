@@ -37,7 +37,7 @@ export function resolveLane(resource: CaptureLaneObject, lookups: Lookups): Reso
   if ('reason' in spec) return spec;
   const lane = judge(resource, spec);
   if ('reason' in lane) return lane;
-  const references = referencesOf(lane, resource.spec.httpSecretRef);
+  const references = referencesOf(lane);
   const values = new Map<string, string>();
   for (const ref of [...references.variables.map(({ from }) => from), ...references.files]) {
     const value = entryOf(lookups.secret({ namespace: keyOf(resource).namespace, name: ref.name }), ref.key);
@@ -114,23 +114,19 @@ function withKeyVariable(spec: object): object {
 
 type References = { files: EntryRef[]; variables: { variable: string; from: EntryRef }[] };
 
-function referencesOf({ spec }: CaptureLane, httpSecretRef: EntryRef | undefined): References {
+function referencesOf({ spec }: CaptureLane): References {
   const files = spec.egress.map(({ proxySecretRef }) => proxySecretRef);
   const variables = spec.pod.secretEnv.map(({ variable, secretRef }) => ({ variable, from: secretRef }));
-  const variable = spec.driver === 'model' ? spec.model.apiKeyEnv : undefined;
-  if (variable !== undefined && spec.modelSecretRef !== undefined) {
-    variables.push({ variable, from: spec.modelSecretRef });
-  }
-  const sent = spec.driver === 'model' ? undefined : variableSent(spec.profile.go);
-  if (sent !== undefined && httpSecretRef !== undefined) variables.push({ variable: sent, from: httpSecretRef });
+  const sent = variableSent(spec);
+  const from = spec.driver === 'model' ? spec.modelSecretRef : spec.httpSecretRef;
+  if (sent !== undefined && from !== undefined) variables.push({ variable: sent, from });
   return { files, variables };
 }
 
-/** The variable that the profile of a JSON API sends (`go.secret.env`). */
-function variableSent(go: object): string | undefined {
-  const secret = 'secret' in go ? go.secret : undefined;
-  if (typeof secret !== 'object' || secret === null || !('env' in secret)) return undefined;
-  return typeof secret.env === 'string' ? secret.env : undefined;
+/** The variable in which the driver looks for the key of its API. */
+function variableSent(spec: CaptureLane['spec']): string | undefined {
+  if (spec.driver === 'model') return spec.model.apiKeyEnv;
+  return spec.driver === 'http' ? spec.profile.go.secret?.env : undefined;
 }
 
 function entryOf(secret: Secret | undefined, key: string): string | undefined {
@@ -148,7 +144,15 @@ function missingSecret(resource: CaptureLaneObject, { name, key }: EntryRef): La
 
 /** What a pod reads: nothing of scaling or placement, so that changing those replaces no pod. */
 function documentOf({ apiVersion, kind, metadata, spec }: CaptureLane): object {
-  const { scaling: _scaling, pod: _pod, suspend: _suspend, replicas: _replicas, modelSecretRef: _ref, ...rest } = spec;
+  const {
+    scaling: _scaling,
+    pod: _pod,
+    suspend: _suspend,
+    replicas: _replicas,
+    modelSecretRef: _model,
+    httpSecretRef: _http,
+    ...rest
+  } = spec;
   return { apiVersion, kind, metadata, spec: rest };
 }
 

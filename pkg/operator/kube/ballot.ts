@@ -2,7 +2,8 @@ import type { Connection } from './connection.ts';
 import { isFailure } from './errors.ts';
 import { core, type Lease } from './kinds.ts';
 import type { Key } from './object.ts';
-import { resourceClient, type CallOptions } from './resources.ts';
+import { resourceClient } from './client.ts';
+import type { CallOptions } from './resources.ts';
 import { microTime } from './text.ts';
 import type { Timers } from './time.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { conditionOf, isConditionTrue, setConditions, type Condition } from './conditions.ts';
+import { conditionOf, setConditions, type Condition } from './conditions.ts';
 import { shorten } from './text.ts';
 
 const early = { generation: 1, nowMs: Date.parse('2026-01-01T10:00:00.123Z') };
@@ -36,9 +36,8 @@ describe('conditions', () => {
 
   it('are found by type', () => {
     expect(conditionOf(before, 'Ready')).toBe(before[0]);
-    expect(isConditionTrue(before, 'Ready')).toBe(true);
-    expect(isConditionTrue(before, 'Degraded')).toBe(false);
-    expect(isConditionTrue(undefined, 'Ready')).toBe(false);
+    expect(conditionOf(before, 'Degraded')).toBeUndefined();
+    expect(conditionOf(undefined, 'Ready')).toBeUndefined();
   });
 
   it('have messages that fit the schema and hold no half character', () => {

@@ -46,7 +46,3 @@ export function setConditions(
 export function conditionOf(conditions: readonly Condition[] | undefined, type: string): Condition | undefined {
   return conditions?.find((condition) => condition.type === type);
 }
-
-export function isConditionTrue(conditions: readonly Condition[] | undefined, type: string): boolean {
-  return conditionOf(conditions, type)?.status === 'True';
-}

@@ -5,7 +5,7 @@ import type { Connection } from './connection.ts';
 import { core, type EventObject } from './kinds.ts';
 import { eventMetrics } from './metrics.ts';
 import { keyOf, type Desired, type Key, type KubeObject } from './object.ts';
-import { resourceClient } from './resources.ts';
+import { resourceClient } from './client.ts';
 import { microTime, shorten } from './text.ts';
 import { systemTimers, type Timers } from './time.ts';
 

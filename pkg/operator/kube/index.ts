@@ -44,22 +44,22 @@ export {
   type Service,
   type ServiceAccount,
 } from './kinds.ts';
-export { KubeError, TerminalError, isFailure, judgeError, type Failure, type FieldProblem } from './errors.ts';
+export { KubeError, TerminalError, isFailure, type Failure, type FieldProblem } from './errors.ts';
 export { connect, type Connection, type ConnectionOptions } from './connection.ts';
 export { loadKubeConfig } from './credentials.ts';
-export {
-  resourceClient,
-  type ApplyOptions,
-  type CallOptions,
-  type DeleteOptions,
-  type JsonPatchStep,
-  type Listed,
-  type Patch,
-  type PatchOptions,
-  type ResourceClient,
-  type Scope,
-  type WatchEvent,
-  type WatchOptions,
+export { resourceClient } from './client.ts';
+export type {
+  ApplyOptions,
+  CallOptions,
+  DeleteOptions,
+  JsonPatchStep,
+  Listed,
+  Patch,
+  PatchOptions,
+  ResourceClient,
+  Scope,
+  WatchEvent,
+  WatchOptions,
 } from './resources.ts';
 export {
   createInformer,
@@ -69,20 +69,12 @@ export {
   type InformerTiming,
 } from './informer.ts';
 export type { Change } from './cache.ts';
-export { createWorkQueue, type WorkQueue, type WorkQueueOptions } from './queue.ts';
-export {
-  controllerFor,
-  type Controller,
-  type ControllerBuilder,
-  type ControllerOptions,
-  type Reconcile,
-  type Result,
-  type Trigger,
-} from './controller.ts';
+export { controllerFor, type Controller, type ControllerBuilder, type Trigger } from './controller.ts';
+export type { ControllerOptions, Reconcile, Result } from './reconcile.ts';
 export { createLeader, type Ending, type Leader, type LeaderOptions, type LeaderTiming } from './leader.ts';
 export { createEventRecorder, type EventNote, type EventRecorder, type EventRecorderOptions } from './events.ts';
-export { conditionOf, isConditionTrue, setConditions, type Condition, type Verdict } from './conditions.ts';
+export { conditionOf, setConditions, type Condition, type Verdict } from './conditions.ts';
 export { secondsTime, shorten } from './text.ts';
 export { addFinalizer, hasFinalizer, isDeleting, removeFinalizer } from './finalizers.ts';
 export { createApplier, type Applied, type Applier } from './apply.ts';
-export { aborted, jitter, systemTimers, type Random, type Timers } from './time.ts';
+export { aborted, type Random, type Timers } from './time.ts';

@@ -1,10 +1,11 @@
 import type { Logger } from 'pino';
 import type { Registry } from 'prom-client';
-import type { ControllerOptions, Result } from './controller.ts';
+
 import { judgeError } from './errors.ts';
 import { controllerMetrics, type Outcome } from './metrics.ts';
 import { parseKey, type KubeObject } from './object.ts';
 import type { WorkQueue } from './queue.ts';
+import type { ControllerOptions, Result } from './reconcile.ts';
 import { aborted, childSignal, endsWithin, jitter, systemTimers } from './time.ts';
 
 const TIMEOUT_MS = 30_000;

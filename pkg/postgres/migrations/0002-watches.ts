@@ -43,13 +43,15 @@ CREATE INDEX watches_newest ON watches (account_id, created_at DESC, id DESC);
 -- The first finds the accounts that something is due for, the second what is due in one account, and counts its active ones.
 CREATE INDEX watches_due ON watches (next_run_at) WHERE status = 'active';
 CREATE INDEX watches_active ON watches (account_id, next_run_at) WHERE status = 'active';
-CREATE UNIQUE INDEX watches_one_for_a_resource ON watches (account_id, managed_by) WHERE status <> 'canceled';
+CREATE UNIQUE INDEX watches_one_for_a_resource ON watches (account_id, managed_by)
+  WHERE managed_by IS NOT NULL AND status <> 'canceled';
 `;
 
 const RUNS = `
 CREATE TABLE watch_runs (
   id text PRIMARY KEY,
-  account_id text NOT NULL REFERENCES accounts (id),
+  -- The watch's own, which refers to the account: a second look at it costs each run for nothing.
+  account_id text NOT NULL,
   watch_id text NOT NULL REFERENCES watches (id),
   scheduled_for timestamptz(3) NOT NULL,
   status text NOT NULL CHECK (status IN ('dispatched', 'skipped_credits', 'skipped_limit', 'failed')),

@@ -13,7 +13,7 @@ import {
   type Key,
 } from '../../../pkg/operator/kube/index.ts';
 import { pause } from '../../../pkg/runtime/index.ts';
-import { createNamespace, installWidgets, testLog, widgets } from '../../support/kube/cluster.ts';
+import { createNamespace, installWidgets, testLog, widgets } from '../../support/kube/objects.ts';
 import { startProxy, type Proxy } from '../../support/kube/proxy.ts';
 import type { KubeServer } from '../../support/kube/server.ts';
 import { until } from '../../support/poll.ts';

@@ -26,49 +26,60 @@ export type TestOperator = {
   database: TestDatabase;
   registry: Registry;
   /** Waits until both controllers are at work. */
-  start(kubeConfigPath?: string): Promise<Operator>;
+  start(): Promise<Operator>;
   close(): Promise<void>;
 };
 
 const WAIT_MS = 30_000;
 
-/** The real operator, in this process, for one namespace of the shared API server, on a database of its own. */
-export async function openTestOperator(): Promise<TestOperator> {
-  const connection = connectToKube();
+/** The real operator, in this process, for one namespace of the shared API server or of another, on a database of its own. */
+export async function openTestOperator(ownKubeConfig?: string): Promise<TestOperator> {
+  const connection = connectToKube(ownKubeConfig);
   await installOurKinds(connection);
   const namespace = await createNamespace(connection);
   const database = await openTestDatabase();
   const plans = await loadPlans('config/plans');
   const running: Operator[] = [];
   const registry = createRegistry();
+  let closing = false;
+
+  function begin(): Operator {
+    const operator = startOperator({
+      kubeConfigPath: ownKubeConfig ?? readVariable('TEST_KUBECONFIG'),
+      namespace,
+      lease: { name: 'controller', namespace },
+      instance: 'test',
+      identity: randomUUID(),
+      db: database.db,
+      guard: createWebhookGuard(''),
+      plans,
+      pepper: TEST_PEPPER,
+      podSettings: parsePodSettings({ image: 'lane:test', envFrom: [{ secretRef: { name: 'lane-env' } }] }, 'test'),
+      soonSeconds: 60,
+      clock: systemClock,
+      log: testLog,
+      registry: running.length === 0 ? registry : createRegistry(),
+      // Its process ends then, and the cluster starts it anew.
+      onLost: () => {
+        if (!closing) begin();
+      },
+    });
+    running.push(operator);
+    return operator;
+  }
+
   return {
     connection,
     namespace,
     database,
     registry,
-    start: async (kubeConfigPath = readVariable('TEST_KUBECONFIG')) => {
-      const operator = startOperator({
-        kubeConfigPath,
-        namespace,
-        lease: { name: 'controller', namespace },
-        instance: 'test',
-        identity: randomUUID(),
-        db: database.db,
-        guard: createWebhookGuard(''),
-        plans,
-        pepper: TEST_PEPPER,
-        podSettings: parsePodSettings({ image: 'lane:test', envFrom: [{ secretRef: { name: 'lane-env' } }] }, 'test'),
-        soonSeconds: 60,
-        clock: systemClock,
-        log: testLog,
-        registry: running.length === 0 ? registry : createRegistry(),
-        onLost: () => undefined,
-      });
-      running.push(operator);
+    start: async () => {
+      const operator = begin();
       await until(() => operator.isSynced(), { timeoutMs: WAIT_MS, what: 'the caches are full' });
       return operator;
     },
     close: async () => {
+      closing = true;
       await Promise.all(running.map((operator) => operator.stop()));
       await database.close();
       await connection.close();
@@ -87,6 +98,7 @@ export async function waitForReason<T extends Conditioned>(
   key: { namespace: string; name: string },
   type: string,
   reason: string,
+  timeoutMs = WAIT_MS,
 ): Promise<Condition> {
   const resources = resourceClient(connection, kind);
   let last: Condition | undefined;
@@ -97,7 +109,7 @@ export async function waitForReason<T extends Conditioned>(
         last = conditionOf(status?.conditions, type);
         return status?.observedGeneration === metadata.generation && last?.reason === reason && last;
       },
-      { timeoutMs: WAIT_MS, what: `${type} is ${reason}` },
+      { timeoutMs, what: `${type} is ${reason}` },
     );
   } catch (error) {
     throw new Error(`${String(error)}; it is ${JSON.stringify(last)}`, { cause: error });

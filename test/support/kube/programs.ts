@@ -55,7 +55,7 @@ async function download({ env, say }: Attempt): Promise<string | undefined> {
 }
 
 async function build({ env, say, cache }: Attempt): Promise<string | undefined> {
-  const go = await findProgram(['go', '/usr/local/go/bin/go'], env['PATH'] ?? '');
+  const go = await findProgram(['go'], env['PATH'] ?? '');
   if (go === undefined) return undefined;
   await mkdir(cache, { recursive: true });
   // etcd first: where Go modules can't be reached, that shows soonest.

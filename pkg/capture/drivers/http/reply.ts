@@ -50,7 +50,7 @@ export function createReplyReader({ read, classify, links }: HttpProfile): Reply
       case 'html':
         return readHtml({ html: text, baseUrl, listed, links });
       case 'markdown':
-        return readMarkdown({ markdown: text, annotations: [], markers: true, baseUrl, listed, links });
+        return readMarkdown({ markdown: text, annotations: [], markers: true, formulas: true, baseUrl, listed, links });
       case 'text':
         return readText({ text, markers: true, baseUrl, listed, links });
     }
