@@ -3,9 +3,9 @@ import { query } from './database.ts';
 import * as foundation from './migrations/0001-foundation.ts';
 import * as watches from './migrations/0002-watches.ts';
 import * as deliveryLog from './migrations/0003-delivery-log.ts';
-import * as lanePods from './migrations/0008-lane-pods.ts';
-import * as laneNotes from './migrations/0006-lane-notes.ts';
-import * as laneRefusals from './migrations/0009-lane-refusals.ts';
+import * as laneNotes from './migrations/0004-lane-notes.ts';
+import * as lanePods from './migrations/0005-lane-pods.ts';
+import * as laneRefusals from './migrations/0006-lane-refusals.ts';
 
 type Migration = { up: (sql: Knex) => Promise<void> };
 
@@ -14,9 +14,9 @@ const MIGRATIONS: readonly { name: string; migration: Migration }[] = [
   { name: '0001-foundation', migration: foundation },
   { name: '0002-watches', migration: watches },
   { name: '0003-delivery-log', migration: deliveryLog },
-  { name: '0008-lane-pods', migration: lanePods },
-  { name: '0006-lane-notes', migration: laneNotes },
-  { name: '0009-lane-refusals', migration: laneRefusals },
+  { name: '0004-lane-notes', migration: laneNotes },
+  { name: '0005-lane-pods', migration: lanePods },
+  { name: '0006-lane-refusals', migration: laneRefusals },
 ];
 
 /** Any fixed number: it names the lock that only one migrating process holds. */
