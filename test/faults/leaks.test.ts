@@ -20,7 +20,7 @@ import { createLog } from '../../pkg/telemetry/index.ts';
 import { startHostileSite, TROUBLES, WELL, type HostileSite, type Trouble } from '../support/hostile-site.ts';
 import { until } from '../support/poll.ts';
 
-/** `make soak` asks for 500. */
+/** `make soak-lanes` asks for 500. */
 const CAPTURES = Number(process.env['LEAK_CAPTURES'] ?? '100');
 const PARALLEL = 4;
 /** What may come on top of a deadline until the slot is free again. */
