@@ -13,7 +13,7 @@ export { parseHttpProfile } from './drivers/http/parse.ts';
 export type { HttpProfile } from './drivers/http/profile.ts';
 export { createModelDriver, MODEL_APIS, type ModelSettings } from './drivers/model.ts';
 export { explainSelector, type SelectorFacts } from './drivers/browser/explain-selector.ts';
-export type { CaptureObserver, StepAbout, StepSeen } from './drivers/browser/visit.ts';
+export type { CaptureObserver, ObservedPage, StepAbout, StepSeen } from './drivers/browser/visit.ts';
 export { extractMentions } from './mentions/index.ts';
 export { parseProfile, profileJsonSchema } from './profile/parse.ts';
 export { listSelectors, type NamedSelector } from './profile/selectors.ts';

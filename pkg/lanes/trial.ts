@@ -1,12 +1,12 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Page } from 'playwright-core';
 import {
   explainSelector,
   listSelectors,
   type CaptureObserver,
   type CaptureResult,
   type CaptureTask,
+  type ObservedPage,
   type SelectorFacts,
   type StepSeen,
 } from '../capture/index.ts';
@@ -90,7 +90,7 @@ type Seen = Pick<Trial, 'steps' | 'selectors' | 'complaints' | 'files'>;
 
 const MOST_COMPLAINTS = 20;
 
-function listen(page: Page, complaints: string[]): void {
+function listen(page: ObservedPage, complaints: string[]): void {
   const note = (text: string): void => {
     const line = text.replace(/\s+/g, ' ').slice(0, 200);
     if (complaints.length < MOST_COMPLAINTS && !complaints.includes(line)) complaints.push(line);
@@ -136,7 +136,7 @@ function observe({ lane, traceDir, pictureDir }: TrialOptions, seen: Seen): Capt
 }
 
 /** Most steps wait for their target: what is said of it is what they find then. */
-async function explainOnceThere(page: Page, selector: string): Promise<SelectorFacts | null> {
+async function explainOnceThere(page: ObservedPage, selector: string): Promise<SelectorFacts | null> {
   const untilMs = performance.now() + SETTLE_STEP_MS;
   for (;;) {
     const facts = await explainSelector(page, selector);

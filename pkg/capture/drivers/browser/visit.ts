@@ -10,14 +10,17 @@ import type { TemplateValues } from '../../profile/template.ts';
 export type StepAbout = { list: string; index: number; text: string; selector: string };
 export type StepSeen = StepAbout & { tookMs: number; failure: string | null };
 
+/** The page that an observer sees. */
+export type ObservedPage = Page;
+
 /** Looks over the shoulder of one capture; what it does is part of the capture's time. */
 export type CaptureObserver = {
   /** Before the page goes anywhere. */
-  starting?(page: Page): Promise<void>;
-  beforeStep?(page: Page, step: StepAbout): Promise<void>;
-  afterStep?(page: Page, step: StepSeen): Promise<void>;
+  starting?(page: ObservedPage): Promise<void>;
+  beforeStep?(page: ObservedPage, step: StepAbout): Promise<void>;
+  afterStep?(page: ObservedPage, step: StepSeen): Promise<void>;
   /** The page still stands as it was read, or as it failed. */
-  leaving?(page: Page, result: CaptureResult): Promise<void>;
+  leaving?(page: ObservedPage, result: CaptureResult): Promise<void>;
 };
 
 /** One capture on its way: what is fixed about it, and what has happened so far. */
