@@ -1,5 +1,5 @@
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { withDeadline } from '../../runtime/index.ts';
+import { DeadlineError, withDeadline } from '../../runtime/index.ts';
 import type { LaunchedBrowser } from './launch.ts';
 
 /** How a page is prepared. Recipes with the same `key` are interchangeable. */
@@ -34,8 +34,17 @@ export async function openPage(live: Live, recipe: PageRecipe): Promise<Opened> 
   return { context, page: page === null || page.isClosed() ? await addPage(context) : page };
 }
 
+/** A browser that opens nothing in this time is broken: that is no time-out of the surface, and worth another attempt. */
+async function inTime<T>(opening: Promise<T>, what: string): Promise<T> {
+  try {
+    return await withDeadline(opening, OPEN_TIMEOUT_MS, `opening ${what}`);
+  } catch (error) {
+    throw error instanceof DeadlineError ? new Error(error.message, { cause: error }) : error;
+  }
+}
+
 function addPage(context: BrowserContext): Promise<Page> {
-  return withDeadline(context.newPage(), OPEN_TIMEOUT_MS, 'opening a page');
+  return inTime(context.newPage(), 'a page');
 }
 
 function openContext({ browser }: Live, recipe: PageRecipe): Promise<BrowserContext> {
@@ -49,7 +58,7 @@ function openContext({ browser }: Live, recipe: PageRecipe): Promise<BrowserCont
     await context.addInitScript({ content: recipe.initScript });
     return context;
   };
-  return withDeadline(opening(), OPEN_TIMEOUT_MS, 'opening a context');
+  return inTime(opening(), 'a context');
 }
 
 /** Rejects when it takes longer than five seconds. */
