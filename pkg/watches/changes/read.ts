@@ -58,31 +58,72 @@ export async function listChanges(
   });
 }
 
+type RunPlace = { createdAt: string; id: string };
+
+/** Runs looked at in one go, at the least: few round trips for a page, also when many runs have nothing to compare. */
+const RUNS_AT_ONCE = 20;
+
 async function selectPairs(sql: Reader, { accountId, watchId, limit, after }: ChangeListQuery): Promise<PairRow[]> {
+  const pairs: PairRow[] = [];
+  let from: RunPlace | null = after;
+  let inclusive = true;
+  const batch = Math.max(RUNS_AT_ONCE, limit);
+  while (pairs.length < limit) {
+    const runs = await selectRuns(sql, { accountId, watchId, from, inclusive, batch });
+    for (const pair of await pairCaptures(sql, accountId, runs)) {
+      if (pair.runId !== after?.id || pair.place > after.place) pairs.push(pair);
+    }
+    from = runs.at(-1) ?? null;
+    inclusive = false;
+    if (runs.length < batch || from === null) break;
+  }
+  return pairs.slice(0, limit);
+}
+
+type RunsWanted = { accountId: string; watchId: string; from: RunPlace | null; inclusive: boolean; batch: number };
+
+async function selectRuns(sql: Reader, { from, inclusive, ...wanted }: RunsWanted): Promise<RunPlace[]> {
+  const rows = await query<{ createdAt: Date; id: string }>(
+    sql,
+    `SELECT created_at AS "createdAt", id FROM watch_runs WHERE watch_id = :watchId AND account_id = :accountId
+       ${from === null ? '' : `AND (created_at, id) ${inclusive ? '<=' : '<'} (CAST(:createdAt AS timestamptz), :id)`}
+     ORDER BY created_at DESC, id DESC LIMIT :batch`,
+    { ...wanted, ...(from === null ? {} : { createdAt: from.createdAt, id: from.id }) },
+  );
+  return rows.map(({ createdAt, id }) => ({ createdAt: createdAt.toISOString(), id }));
+}
+
+/** The completed captures of these runs, each with the last completed one before it of the same surface and region. */
+async function pairCaptures(sql: Reader, accountId: string, runs: readonly RunPlace[]): Promise<PairRow[]> {
   return query<PairRow>(
     sql,
-    // The first condition of a later page narrows the index scan, the second cuts exactly.
+    // Earlier runs are walked from the newest, and the captures of each looked up: OFFSET 0 keeps Postgres from joining
+    // whole tables instead, which it does as long as it has no statistics of them, and then does not end in time.
     `SELECT r.id AS "runId", r.scheduled_for AS "scheduledFor", r.created_at AS "runCreatedAt", c.position AS place,
        c.id AS "childId", c.surface, c.region_key AS region,
        p.run_id AS "earlierRunId", p.scheduled_for AS "earlierScheduledFor", p.capture_id AS "earlierChildId"
      FROM watch_runs r
-     JOIN captures c ON c.search_id = r.job_id AND c.account_id = :accountId AND c.state = 'completed'
+     CROSS JOIN LATERAL (
+       SELECT id, surface, region_key, position FROM captures
+       WHERE search_id = r.job_id AND account_id = :accountId AND state = 'completed' OFFSET 0
+     ) c
      CROSS JOIN LATERAL (
        SELECT e.id AS run_id, e.scheduled_for, x.id AS capture_id
-       FROM watch_runs e JOIN captures x ON x.search_id = e.job_id
-       WHERE e.watch_id = r.watch_id AND (e.created_at, e.id) < (r.created_at, r.id) AND x.account_id = :accountId
-         AND x.surface = c.surface AND x.region_key = c.region_key AND x.state = 'completed'
-       ORDER BY e.created_at DESC, e.id DESC LIMIT 1
+       FROM (
+         SELECT id, scheduled_for, job_id FROM watch_runs
+         WHERE watch_id = r.watch_id AND (created_at, id) < (r.created_at, r.id)
+         ORDER BY created_at DESC, id DESC
+       ) e
+       CROSS JOIN LATERAL (
+         SELECT id FROM captures
+         WHERE search_id = e.job_id AND account_id = :accountId AND state = 'completed'
+           AND surface = c.surface AND region_key = c.region_key OFFSET 0
+       ) x
+       LIMIT 1
      ) p
-     WHERE r.watch_id = :watchId AND r.account_id = :accountId
-       ${
-         after === null
-           ? ''
-           : `AND (r.created_at, r.id) <= (CAST(:createdAt AS timestamptz), :id)
-              AND ((r.created_at, r.id) < (CAST(:createdAt AS timestamptz), :id) OR c.position > :place)`
-       }
-     ORDER BY r.created_at DESC, r.id DESC, c.position LIMIT :limit`,
-    { accountId, watchId, limit, ...(after ?? {}) },
+     WHERE r.id = ANY(:runIds) AND r.account_id = :accountId
+     ORDER BY r.created_at DESC, r.id DESC, c.position`,
+    { accountId, runIds: runs.map(({ id }) => id) },
   );
 }
 
