@@ -1,7 +1,12 @@
 const transform = {
   '^.+\\.ts$': ['@swc/jest', { jsc: { parser: { syntax: 'typescript' }, target: 'es2023' }, module: { type: 'es6' } }],
 };
-const common = { extensionsToTreatAsEsm: ['.ts'], transform, testEnvironment: 'node' };
+const common = {
+  extensionsToTreatAsEsm: ['.ts'],
+  transform,
+  testEnvironment: 'node',
+  setupFiles: ['<rootDir>/test/support/property-seed.mjs'],
+};
 
 export default {
   projects: [

@@ -58,7 +58,7 @@ async function dispatchAll(changes: Partial<DispatchDeps> = {}): Promise<number>
 async function statusesOf(accountId: string): Promise<WatchRun['status'][]> {
   const rows = await query<{ status: WatchRun['status'] }>(
     test.db.system,
-    'SELECT status FROM watch_runs WHERE account_id = :accountId ORDER BY watch_id, scheduled_for',
+    'SELECT status FROM watch_runs WHERE account_id = :accountId ORDER BY scheduled_for, watch_id',
     { accountId },
   );
   return rows.map(({ status }) => status);

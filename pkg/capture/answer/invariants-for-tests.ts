@@ -1,8 +1,8 @@
 import type { Nodes } from 'mdast';
 import { fromMarkdown } from 'mdast-util-from-markdown';
-import { gfmFromMarkdown } from 'mdast-util-gfm';
 import { toString } from 'mdast-util-to-string';
 import { gfm } from 'micromark-extension-gfm';
+import { readAsWritten } from './markdown-in.ts';
 import { readMarkdown, type Reading } from './index.ts';
 
 /** What is wrong with a reading, whatever it is a reading of; empty when nothing is. */
@@ -22,7 +22,7 @@ export function findFaults({ answer, sources }: Reading): string[] {
 
   const tree = fromMarkdown(markdown, {
     extensions: [gfm({ singleTilde: false })],
-    mdastExtensions: [gfmFromMarkdown()],
+    mdastExtensions: [readAsWritten()],
   });
   for (const node of walk(tree)) {
     demand(node.type !== 'html', 'HTML in the markdown');

@@ -54,7 +54,7 @@ function parse(source: string): Root | null {
     // One tilde means "about" in prose far more often than it strikes words out.
     return fromMarkdown(source, {
       extensions: [gfm({ singleTilde: false })],
-      mdastExtensions: [gfmFromMarkdown()],
+      mdastExtensions: [readAsWritten()],
     });
   } catch (error) {
     // The parser's stack overflowed all the same.
@@ -242,4 +242,9 @@ function writeAnnotated(node: Nodes, value: string, marks: Marks, walk: Walk): v
     const written = marks.code ? walk.formulas.toSource(text) : walk.formulas.toTex(text);
     writeMarked(written, cites.length === 0 ? marks : { ...marks, cites }, walk);
   }
+}
+
+/** Only what the parser took for an address is one: the library would look again, and find those that are escaped. */
+export function readAsWritten(): ReturnType<typeof gfmFromMarkdown> {
+  return gfmFromMarkdown().map((extension) => ({ ...extension, transforms: [] }));
 }
