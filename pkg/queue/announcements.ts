@@ -4,7 +4,13 @@ import { withDeadline } from '../runtime/index.ts';
 import { connectForCommands, connectForWork } from './connection.ts';
 
 /** What is sent through Redis: which capture waits, and the fence under which it may be claimed. Never any text. */
-export type Announcement = { captureId: string; surface: string; fence: number };
+export type Announcement = {
+  captureId: string;
+  surface: string;
+  fence: number;
+  /** Somebody waits at the other end of a connection: it goes before what may wait in the queue. */
+  synchronous: boolean;
+};
 
 export type Announcer = {
   /** Tells the lanes. Rejects within four seconds when Redis is away: the caller leaves it to the dispatcher. */
@@ -42,7 +48,13 @@ export function createAnnouncer(options: { url: string; log: Logger }): Announce
             data,
             // The same waiting capture announced twice is one job: less noise. Nothing relies on it, as a lane claims in
             // Postgres. Retries live there too.
-            opts: { jobId: nameJob(data), attempts: 1, removeOnComplete: true, removeOnFail: true },
+            opts: {
+              jobId: nameJob(data),
+              lifo: data.synchronous,
+              attempts: 1,
+              removeOnComplete: true,
+              removeOnFail: true,
+            },
           })),
         ),
       ),

@@ -134,13 +134,14 @@ async function acceptDrafts(
   return { verdicts, load };
 }
 
-function describe({ jobId, plan }: Draft): Accepted {
+function describe({ jobId, search, plan }: Draft): Accepted {
+  const synchronous = search.method === 'sync';
   return {
     jobId,
     children: plan.children.map(({ id }) => id),
     creditsToCharge: plan.creditsToCharge,
     replayed: false,
-    announcements: plan.children.map(({ id, surface }) => ({ captureId: id, surface, fence: 0 })),
+    announcements: plan.children.map(({ id, surface }) => ({ captureId: id, surface, fence: 0, synchronous })),
   };
 }
 

@@ -21,7 +21,11 @@ export type Claim = {
  * Takes an announced capture, or null when it is not there to be taken: taken by another lane, canceled, ended, waiting
  * for a later attempt, or past its time in the queue. The fence moves, so whoever held it before holds nothing now.
  */
-export async function claimCapture(db: Database, announced: Announcement, leaseSeconds: number): Promise<Claim | null> {
+export async function claimCapture(
+  db: Database,
+  announced: Omit<Announcement, 'synchronous'>,
+  leaseSeconds: number,
+): Promise<Claim | null> {
   return db.inTransaction(async (sql) => {
     const [claim] = await query<Claim>(
       sql,

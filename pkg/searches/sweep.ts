@@ -1,5 +1,5 @@
 import { query, type Database, type Sql } from '../postgres/index.ts';
-import type { Announcer } from '../queue/index.ts';
+import type { Announcement, Announcer } from '../queue/index.ts';
 import type { Clock } from '../runtime/index.ts';
 import { requeueCapture } from './claim.ts';
 import { endCaptures, type Ending } from './end.ts';
@@ -16,14 +16,14 @@ const TURN = 500;
 export async function announceDue(deps: { db: Database; announcer: Announcer }, againSeconds: number): Promise<number> {
   // Moved first and announced after the commit: nobody else announces the same now, and no network call is awaited
   // while rows are locked. What fails here is due again soon.
-  const due = await query<{ captureId: string; surface: string; fence: number }>(
+  const due = await query<Announcement>(
     deps.db.system,
     `UPDATE captures SET announce_at = now() + make_interval(secs => :againSeconds)
      WHERE id IN (
        SELECT id FROM captures WHERE state = 'queued' AND announce_at <= now()
        ORDER BY announce_at LIMIT :turn FOR UPDATE SKIP LOCKED
      )
-     RETURNING id AS "captureId", surface, fence`,
+     RETURNING id AS "captureId", surface, fence, synchronous`,
     { againSeconds, turn: TURN },
   );
   await deps.announcer.announce(due);
