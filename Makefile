@@ -29,7 +29,7 @@ test: $(INSTALLED) ## Run all tests. ARGS='--testPathPatterns pkg/credits': some
 	@$(JEST) $(ARGS)
 
 soak-lanes: export LEAK_CAPTURES := 500
-soak-lanes: $(INSTALLED) ## 500 captures with errors, hangs and crashes among them: nothing may leak (make test takes 100)
+soak-lanes: $(INSTALLED) ## 500 captures with errors, hangs and crashes among them: nothing may leak (make test takes 60)
 	@$(NODE) test/support/provision.ts
 	@$(JEST) --selectProjects integration --testPathPatterns faults/leaks
 

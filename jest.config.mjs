@@ -26,7 +26,8 @@ export default {
       globalTeardown: '<rootDir>/test/support/kube/stop-kube.ts',
     },
   ],
-  // For two cores: half of the time a test waits for a process, a lease or a page. More only make each miss its deadlines.
-  maxWorkers: 3,
+  // Every test file that starts a browser or a database holds them for its own time; more workers than
+  // cores only makes each of them miss its deadlines.
+  maxWorkers: 2,
   testTimeout: 60_000,
 };

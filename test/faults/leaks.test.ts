@@ -21,7 +21,7 @@ import { startHostileSite, TROUBLES, WELL, type HostileSite, type Trouble } from
 import { until } from '../support/poll.ts';
 
 /** `make soak-lanes` asks for 500. */
-const CAPTURES = Number(process.env['LEAK_CAPTURES'] ?? '100');
+const CAPTURES = Number(process.env['LEAK_CAPTURES'] ?? '60');
 const PARALLEL = 4;
 /** What may come on top of a deadline until the slot is free again. */
 const CLOSING_MS = 5_000;
