@@ -183,4 +183,17 @@ describe('the inner loop', () => {
     expect(targets).toEqual(expect.arrayContaining(['images', 'release', 'e2e']));
     for (const target of targets) expect(make).toMatch(new RegExp(`^${target}:`, 'm'));
   });
+
+  it('has a cluster that kind can read, and whose name Tilt allows', async () => {
+    const root = join(CHART, '../..');
+    const [kind, tilt, make] = await Promise.all(
+      ['config/kind.yaml', 'Tiltfile', 'Makefile'].map((name) => readFile(join(root, name), 'utf8')),
+    );
+    // Kind decodes strictly: a field too many, or a role of another name, is refused.
+    expect(parseAllDocuments(kind ?? '').map((document) => document.toJS() as unknown)).toEqual([
+      { kind: 'Cluster', apiVersion: 'kind.x-k8s.io/v1alpha4', nodes: [{ role: 'control-plane' }] },
+    ]);
+    const name = /^KIND_CLUSTER \?= (\S+)$/m.exec(make ?? '')?.[1];
+    expect(tilt).toContain(`allow_k8s_contexts('kind-${String(name)}')`);
+  });
 });

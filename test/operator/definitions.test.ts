@@ -34,7 +34,7 @@ describeOnKube('our kinds, as a real API server judges them', () => {
     });
   }
 
-  it.each(['config/samples', 'config/lanes', 'config/lanes/examples'])(
+  it.each(['config/samples', 'config/lanes', 'config/lanes/examples', 'config/lanes/examples/by-hand'])(
     'every manifest of %s is accepted',
     async (folder) => {
       for (const { manifest } of await readManifests(folder)) {
@@ -208,6 +208,22 @@ describeOnKube('our kinds, as a real API server judges them', () => {
     await apply({ ...browser({}), metadata: { name: 'fixed' } });
     const other = { ...browser({ surface: 'assistant_three' }), metadata: { name: 'fixed' } };
     await expect(apply(other)).rejects.toThrow(/surface can't be changed; delete this lane and create another/);
+  });
+
+  it('lanes can be selected by their surface', async () => {
+    await apply({ ...browser({}), metadata: { name: 'selected' } });
+    await apply({ ...browser({ surface: 'assistant_three' }), metadata: { name: 'left-out' } });
+    const found = await connection.call({
+      method: 'GET',
+      path: `/apis/searchcapture.io/v1alpha1/namespaces/${namespace}/capturelanes`,
+      query: { fieldSelector: 'spec.surface=assistant_three' },
+    });
+    const items = isRecord(found) && Array.isArray(found['items']) ? found['items'].filter(isRecord) : [];
+    const surfaces = items.map(({ spec }) => (isRecord(spec) ? spec['surface'] : undefined));
+    expect(new Set(surfaces)).toEqual(new Set(['assistant_three']));
+    const names = items.map(({ metadata }) => (isRecord(metadata) ? metadata['name'] : undefined));
+    expect(names).toContain('left-out');
+    expect(names).not.toContain('selected');
   });
 
   it('what a lane leaves out has the same defaults as in a file', async () => {

@@ -1,4 +1,4 @@
-import { ValidationError } from 'yup';
+import { findFaults } from './faults.ts';
 import type { Profile } from './profile.ts';
 import { PROFILE_RULES } from './rules.ts';
 import type { JsonSchema } from './schema.ts';
@@ -14,17 +14,8 @@ export function parseProfile(value: unknown, path: string): Profile {
 }
 
 function isProfile(value: unknown, path: string, faults: string[]): value is Profile {
-  try {
-    PROFILE_RULES.yup.validateSync(value, { abortEarly: false, strict: true });
-    return true;
-  } catch (error) {
-    if (!(error instanceof ValidationError)) throw error;
-    const found = error.inner.length > 0 ? error.inner : [error];
-    for (const { path: place = '', message } of found) {
-      faults.push(`${[path, place].filter((part) => part !== '').join('.')}: ${message}`);
-    }
-    return false;
-  }
+  faults.push(...findFaults(PROFILE_RULES.yup, value, path));
+  return faults.length === 0;
 }
 
 /** The profile as JSON Schema. It says all that a schema can say: the syntax of selectors is the parser's alone. */

@@ -1,4 +1,4 @@
-import { ValidationError } from 'yup';
+import { findFaults } from '../../profile/faults.ts';
 import type { HttpProfile } from './profile.ts';
 import { HTTP_PROFILE_RULES } from './rules.ts';
 
@@ -46,15 +46,6 @@ export function parseHttpProfile(value: unknown, path: string): HttpProfile {
 }
 
 function isWritten(value: unknown, path: string, faults: string[]): value is WrittenProfile {
-  try {
-    HTTP_PROFILE_RULES.yup.validateSync(value, { abortEarly: false, strict: true });
-    return true;
-  } catch (error) {
-    if (!(error instanceof ValidationError)) throw error;
-    const found = error.inner.length > 0 ? error.inner : [error];
-    for (const { path: place = '', message } of found) {
-      faults.push(`${[path, place].filter((part) => part !== '').join('.')}: ${message}`);
-    }
-    return false;
-  }
+  faults.push(...findFaults(HTTP_PROFILE_RULES.yup, value, path));
+  return faults.length === 0;
 }
