@@ -14,6 +14,8 @@ export default async function startKubeAndServers(): Promise<void> {
   try {
     process.env['TEST_KUBE_PROGRAMS'] = await ensureKubePrograms({ env: process.env, say });
   } catch (error) {
+    // Whoever names the folder wants these tests: to skip them would look like success.
+    if ((process.env['KUBEBUILDER_ASSETS'] ?? '') !== '') throw error;
     say(`\n*** THE OPERATOR IS NOT TESTED *** ${error instanceof Error ? error.message : String(error)}\n`);
     return;
   }
