@@ -87,11 +87,18 @@ async function captureOnce(driver: Driver, pool: BrowserPool, trouble: Trouble, 
     wantsProof: index % 2 === 0,
     timeoutMs,
   } as const;
-  if (trouble.cancels === true) setTimeout(() => cancel.abort(), 200);
-  if (trouble.killsBrowser === true) setTimeout(() => killBrowsers(pool), 200);
+  const strike = setTimeout(() => {
+    if (trouble.cancels === true) cancel.abort();
+    if (trouble.killsBrowser === true) killBrowsers(pool);
+  }, 200);
   const startMs = performance.now();
-  const result = await driver.capture(task, AbortSignal.any([cancel.signal, stop]));
-  return { trouble, result, overtimeMs: performance.now() - startMs - timeoutMs };
+  try {
+    const result = await driver.capture(task, AbortSignal.any([cancel.signal, stop]));
+    return { trouble, result, overtimeMs: performance.now() - startMs - timeoutMs };
+  } finally {
+    // A capture that another one's kill has ended early must not strike those that come after it.
+    clearTimeout(strike);
+  }
 }
 
 function killBrowsers(pool: BrowserPool): void {
