@@ -1,6 +1,6 @@
 import type { Watch, WatchDraft } from '../contract/index.ts';
 import type { WatchActor } from './actor.ts';
-import type { WatchDeps } from './create.ts';
+import type { CreateWatch, WatchDeps } from './create.ts';
 import { pauseManagedWatches } from './managed.ts';
 import { readManagedWatch } from './read.ts';
 import { updateWatch, type WatchChange } from './update.ts';
@@ -10,9 +10,7 @@ export type WantedWatch = { draft: WatchDraft; suspended: boolean };
 
 export type ManagingActor = WatchActor & { managedBy: string };
 
-export type MirrorDeps = WatchDeps & {
-  createWatch: (actor: WatchActor, draft: WatchDraft) => Promise<Watch>;
-};
+export type MirrorDeps = WatchDeps & { createWatch: CreateWatch };
 
 /**
  * Makes the watch of a resource as that wants it: creates it, or changes what differs. Resolves to the watch as it is

@@ -1,7 +1,7 @@
 import type { Caller, Plans } from '../../accounts/index.ts';
 import { ServiceError } from '../../contract/index.ts';
 import { MANIFEST_PREFIX } from '../actor.ts';
-import { createWatch, type WatchDeps } from '../create.ts';
+import { createWatchMaker, type WatchDeps } from '../create.ts';
 import { cancelOtherWatches, readManagedWatches } from '../managed.ts';
 import { makeWatchSo, type ManagingActor } from '../mirror.ts';
 import type { WatchManifest } from './load.ts';
@@ -52,8 +52,8 @@ async function applyOne(
     plan: deps.plans.get(owner.plan),
     managedBy: `${MANIFEST_PREFIX}${manifest.name}`,
   };
-  const [existing] = await readManagedWatches(deps.db.system, actor.managedBy);
-  const creating = { ...deps, createWatch: createWatch.bind(null, deps) };
+  const [existing] = await readManagedWatches(deps.db.system, [actor.managedBy]);
+  const creating = { ...deps, createWatch: createWatchMaker(deps) };
   const watch = await makeWatchSo(creating, actor, manifest, existing?.watch ?? null);
   if (existing === undefined) return 'created';
   return watch === existing.watch ? 'unchanged' : 'changed';
