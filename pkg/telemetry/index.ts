@@ -1,4 +1,4 @@
-export { createDispatchMetrics, type DispatchMetrics } from './dispatch-metrics.ts';
+export { createDispatchMetrics } from './dispatch-metrics.ts';
 export { createLog, type Logger } from './log.ts';
 export {
   createCaptureMetrics,
