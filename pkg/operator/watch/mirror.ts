@@ -124,8 +124,8 @@ async function makeSo(
 ): Promise<ManagedWatch> {
   const wanted = { draft: draftOf(resource), suspended: resource.spec.suspend === true };
   if (existing === null) await deps.beforeCreate(resource);
-  const { managedBy, accountId } = actor;
   const watch = await makeWatchSo(deps, actor, wanted, existing?.watch ?? null);
+  const { managedBy, accountId } = actor;
   return { ...(existing ?? { managedBy, accountId, lastOutcome: null, lastDetail: null }), watch };
 }
 
