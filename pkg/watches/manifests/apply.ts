@@ -1,9 +1,9 @@
 import type { Caller, Plans } from '../../accounts/index.ts';
 import { ServiceError } from '../../contract/index.ts';
 import { MANIFEST_PREFIX } from '../actor.ts';
-import { createWatchMaker, type WatchDeps } from '../create.ts';
+import { createWatch, type WatchDeps } from '../create.ts';
 import { cancelOtherWatches, readManagedWatches } from '../managed.ts';
-import { makeWatchSo, type ManagingActor } from '../mirror.ts';
+import { makeWatchSo, type ManagingActor, type MirrorDeps } from '../mirror.ts';
 import type { WatchManifest } from './load.ts';
 
 export type Applied = {
@@ -53,7 +53,7 @@ async function applyOne(
     managedBy: `${MANIFEST_PREFIX}${manifest.name}`,
   };
   const [existing] = await readManagedWatches(deps.db.system, [actor.managedBy]);
-  const creating = { ...deps, createWatch: createWatchMaker(deps) };
+  const creating: MirrorDeps = { ...deps, createWatch: (by, draft) => createWatch(deps, by, draft) };
   const watch = await makeWatchSo(creating, actor, manifest, existing?.watch ?? null);
   if (existing === undefined) return 'created';
   return watch === existing.watch ? 'unchanged' : 'changed';
