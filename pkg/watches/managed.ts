@@ -41,6 +41,21 @@ export async function cancelManagedWatches(sql: Sql, managedBy: string, exceptAc
   );
 }
 
+/** Cancels the watches of managers with this prefix, but those of `kept` in one account. Resolves to how many. */
+export async function cancelOtherWatches(
+  sql: Sql,
+  wanted: { prefix: string; accountId: string; kept: readonly string[] },
+): Promise<number> {
+  const rows = await query<{ id: string }>(
+    sql,
+    `UPDATE watches SET status = 'canceled', paused_reason = NULL
+     WHERE starts_with(managed_by, :prefix) AND status <> 'canceled'
+       AND NOT (account_id = :accountId AND managed_by = ANY(:kept)) RETURNING id`,
+    wanted,
+  );
+  return rows.length;
+}
+
 /**
  * Pauses the watches of a resource, and says why; one that is paused for another reason is then paused for this one.
  * Resolves to whether anything changed.

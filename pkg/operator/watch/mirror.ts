@@ -3,12 +3,11 @@ import { parseWatchCreate, ServiceError, type WatchDraft } from '../../contract/
 import {
   cancelManagedWatches,
   createWatch,
+  makeWatchSo,
   pauseManagedWatches,
   readManagedWatches,
-  updateWatch,
   type ManagedWatch,
-  type WatchActor,
-  type WatchChange,
+  type ManagingActor,
   type WatchDeps,
 } from '../../watches/index.ts';
 import { formatKey, keyOf, type Key, type Secret } from '../kube/index.ts';
@@ -106,7 +105,7 @@ async function authenticate(deps: MirrorDeps, resource: WatchObject): Promise<Ca
   return caller;
 }
 
-function actorOf({ plans }: MirrorDeps, caller: Caller, managedBy: string): WatchActor {
+function actorOf({ plans }: MirrorDeps, caller: Caller, managedBy: string): ManagingActor {
   return {
     accountId: caller.accountId,
     metered: caller.mode !== 'internal',
@@ -119,27 +118,14 @@ function actorOf({ plans }: MirrorDeps, caller: Caller, managedBy: string): Watc
 async function makeSo(
   deps: MirrorDeps,
   resource: WatchObject,
-  actor: WatchActor,
+  actor: ManagingActor,
   existing: ManagedWatch | null,
 ): Promise<boolean> {
-  const draft = draftOf(resource);
-  const suspended = resource.spec.suspend === true;
-  if (existing === null) {
-    await deps.beforeCreate(resource);
-    const { id } = await createWatch(deps, actor, draft);
-    if (suspended) await updateWatch(deps, actor, id, { status: 'paused' });
-    return true;
-  }
-  const { watch } = existing;
-  // Suspending one that ran out of credits is how a person takes it out of that state.
-  if (suspended && watch.status === 'paused' && watch.pausedReason !== 'user') {
-    await pauseManagedWatches(deps.db.system, actor.managedBy ?? '', 'user');
-    return true;
-  }
-  const change = changeOf(existing, draft, suspended);
-  if (Object.keys(change).length === 0) return false;
-  await updateWatch(deps, actor, watch.id, change);
-  return true;
+  const wanted = { draft: draftOf(resource), suspended: resource.spec.suspend === true };
+  if (existing === null) await deps.beforeCreate(resource);
+  const creating = { ...deps, createWatch: createWatch.bind(null, deps) };
+  const watch = await makeWatchSo(creating, actor, wanted, existing?.watch ?? null);
+  return watch !== existing?.watch;
 }
 
 /** The same rules as for REST judge it, so that a resource can't have what a request can't. */
@@ -153,27 +139,6 @@ function draftOf({ spec }: WatchObject): WatchDraft {
     ...(spec.extract === undefined ? {} : { extract: spec.extract }),
     ...(spec.webhookUrl === undefined ? {} : { webhookUrl: spec.webhookUrl }),
   });
-}
-
-function changeOf({ watch }: ManagedWatch, draft: WatchDraft, suspended: boolean): WatchChange {
-  const differs = (a: unknown, b: unknown): boolean => JSON.stringify(a) !== JSON.stringify(b);
-  const resumes = !suspended && watch.status === 'paused' && watch.pausedReason !== 'insufficient_credits';
-  return {
-    ...(differs(watch.name, draft.name) && { name: draft.name }),
-    ...(differs(watch.query, draft.query) && { query: draft.query }),
-    ...(differs(watch.surfaces, draft.surfaces) && { surfaces: draft.surfaces }),
-    ...(differs(watch.regions.map(sorted), draft.regions.map(sorted)) && { regions: draft.regions }),
-    ...(differs(watch.extract, draft.extract) && { extract: draft.extract }),
-    ...(differs(watch.webhookUrl, draft.webhookUrl) && { webhookUrl: draft.webhookUrl }),
-    ...(watch.schedule.intervalMinutes !== draft.intervalMinutes && { intervalMinutes: draft.intervalMinutes }),
-    ...(suspended && watch.status === 'active' && { status: 'paused' as const }),
-    ...(resumes && { status: 'active' as const }),
-  };
-}
-
-/** Postgres gives the keys of a stored object in its own order. */
-function sorted(value: object): [string, unknown][] {
-  return Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
 }
 
 function explain(error: unknown): WatchProblem | null {
