@@ -128,7 +128,7 @@ describeOnKube('leader election', () => {
   it('has never two leaders, whatever is frozen, slow or cut, in whatever order', async () => {
     const names = Array.from({ length: 40 }, (_, at) => `candidate-${at}`);
     const enterNext = (): Promise<Candidate> => enter(names.shift() ?? '');
-    let standing = await Promise.all([enterNext(), enterNext()]);
+    let standing: Candidate[] = await Promise.all([enterNext(), enterNext()]);
     const untilMs = Date.now() + 8 * TIMING.leaseMs;
     while (Date.now() < untilMs) {
       for (const candidate of standing) {
