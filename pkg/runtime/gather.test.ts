@@ -3,15 +3,18 @@ import { gather } from './gather.ts';
 
 describe('gather', () => {
   /** Doubles numbers, a group at a time; each group waits until it is let go. */
-  function openDoubler(most?: number) {
+  function openDoubler(most = 100) {
     const groups: (readonly number[])[] = [];
     const gates: (() => void)[] = [];
-    const double = gather(async (numbers: readonly number[]) => {
-      groups.push(numbers);
-      await new Promise<void>((resolve) => gates.push(resolve));
-      if (numbers.includes(13)) throw new Error('unlucky');
-      return numbers.map((number) => 2 * number);
-    }, most);
+    const double = gather(
+      async (numbers: readonly number[]) => {
+        groups.push(numbers);
+        await new Promise<void>((resolve) => gates.push(resolve));
+        if (numbers.includes(13)) throw new Error('unlucky');
+        return numbers.map((number) => 2 * number);
+      },
+      { most },
+    );
     const letGo = async (): Promise<void> => {
       gates.shift()?.();
       await new Promise(setImmediate);
@@ -37,6 +40,20 @@ describe('gather', () => {
     await letGo();
     expect(await Promise.all(asked)).toEqual([2, 4, 6, 8]);
     expect(groups).toEqual([[1], [2, 3], [4]]);
+  });
+
+  it('gathers also while it rests', async () => {
+    const groups: (readonly number[])[] = [];
+    const same = gather(
+      (numbers: readonly number[]) => {
+        groups.push(numbers);
+        return Promise.resolve(numbers);
+      },
+      { restMs: 50 },
+    );
+    await same(1);
+    await Promise.all([same(2), new Promise(setImmediate).then(() => same(3))]);
+    expect(groups).toEqual([[1], [2, 3]]);
   });
 
   it('fails those of a group that fails, and goes on with the next', async () => {

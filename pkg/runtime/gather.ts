@@ -1,11 +1,13 @@
+import { pause } from './clock.ts';
+
 /**
- * Answers what is asked one by one in groups: while one group is answered, what is asked gathers and is the next, of at
- * most `most`. Nobody waits for a group to fill, and no answer is older than its question. `answer` gives one for each,
- * in their order; where it rejects, the whole group does.
+ * Answers what is asked one by one in groups: what is asked while one group is answered, and for `restMs` after it,
+ * gathers and is the next, of at most `most`. A lone question is answered at once, and no answer is older than its
+ * question. `answer` gives one for each, in their order; where it rejects, the whole group does.
  */
 export function gather<Question, Answer>(
   answer: (questions: readonly Question[]) => Promise<readonly Answer[]>,
-  most = 100,
+  { most = 100, restMs = 0 }: { most?: number; restMs?: number } = {},
 ): (question: Question) => Promise<Answer> {
   const waiting: { question: Question; resolve: (answer: Answer) => void; reject: (error: unknown) => void }[] = [];
   let answering = false;
@@ -21,6 +23,7 @@ export function gather<Question, Answer>(
       } catch (error) {
         for (const { reject } of group) reject(error);
       }
+      if (restMs > 0) await pause(restMs);
     }
     answering = false;
   }

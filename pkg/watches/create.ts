@@ -18,12 +18,15 @@ export async function createWatch(deps: WatchDeps, actor: WatchActor, draft: Wat
   return createWatchMaker(deps)(actor, draft);
 }
 
+/** For how long those that follow each other gather. */
+const REST_MS = 50;
+
 /**
  * For who makes many: watches of one account that are asked for at about the same time are made in one transaction. One
  * by one they would queue for the account's row, each for as long as it takes to talk to Postgres six times.
  */
 export function createWatchMaker(deps: WatchDeps): CreateWatch {
-  const insert = gather((asked: readonly NewWatch[]) => insertAll(deps.db, asked));
+  const insert = gather((asked: readonly NewWatch[]) => insertAll(deps.db, asked), { restMs: REST_MS });
   return async (actor, draft) => {
     requireInterval(actor, draft.intervalMinutes);
     if (draft.webhookUrl !== null) await requireDestination(deps.guard, draft.webhookUrl, 'webhookUrl');

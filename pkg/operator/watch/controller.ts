@@ -39,7 +39,8 @@ export type WatchControllerDeps = {
 
 const RESYNC_MS = 600_000;
 /** A pass mostly waits for the API server; what passes ask of Postgres at the same time is asked as one. */
-const CONCURRENCY = 16;
+const CONCURRENCY = 32;
+const GATHER = { restMs: 50 };
 
 /** The controller of Watch resources. */
 export function createWatchController(deps: WatchControllerDeps): OperatorController {
@@ -66,13 +67,13 @@ export function createWatchController(deps: WatchControllerDeps): OperatorContro
     readWatches: gather(async (asked: readonly string[]) => {
       const found = Map.groupBy(await readManagedWatches(deps.db.system, asked), ({ managedBy }) => managedBy);
       return asked.map((managedBy) => found.get(managedBy) ?? []);
-    }),
+    }, GATHER),
     // Thousands of resources act with a few keys.
     findCaller: gather(async (asked: readonly string[]) => {
       const ask = async (key: string) => [key, await findCaller(deps.db.system, key, deps.pepper)] as const;
       const found = new Map(await Promise.all([...new Set(asked)].map(ask)));
       return asked.map((key) => found.get(key) ?? null);
-    }),
+    }, GATHER),
     createWatch: createWatchMaker(deps),
     applier: createApplier(FIELD_MANAGER),
     rememberKey: (resource, keyId) => signals.rememberKey(resource, keyId),
