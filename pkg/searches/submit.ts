@@ -3,6 +3,7 @@ import {
   fingerprint,
   parseSearchBody,
   ServiceError,
+  type ErrorCode,
   type SearchMethod,
   type SearchRequest,
   type Surface,
@@ -96,8 +97,9 @@ async function prepareItem(
       pathPrefix: `items[${index}].`,
     });
   } catch (error) {
-    // Only what is this item's own fault. A secret that can't be resolved, or a database that is away, is not.
-    if (error instanceof ServiceError && !ERRORS[error.code].retryable) return error;
+    // What hinders this item alone: without a secret the items of no webhook still run. A database that is away is not.
+    const isOwn = (code: ErrorCode): boolean => !ERRORS[code].retryable || code === 'WEBHOOK_SECRET_UNAVAILABLE';
+    if (error instanceof ServiceError && isOwn(error.code)) return error;
     throw error;
   }
 }

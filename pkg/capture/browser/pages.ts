@@ -31,7 +31,10 @@ export async function openPage(live: Live, recipe: PageRecipe): Promise<Opened> 
   const warm = await takeWarm(live, recipe.key);
   const context = warm?.context ?? (await openContext(live, recipe));
   const page = warm?.page ?? null;
-  return { context, page: page === null || page.isClosed() ? await addPage(context) : page };
+  if (page === null || page.isClosed()) return { context, page: await addPage(context) };
+  // Its browser may have died since: only an answer tells, the news of the death comes late.
+  await inTime(page.evaluate('0'), 'a prepared page');
+  return { context, page };
 }
 
 /** A browser that opens nothing in this time is broken: that is no time-out of the surface, and worth another attempt. */

@@ -43,7 +43,6 @@ const BATCH_CODES: readonly ErrorCode[] = [
   'QUEUE_CAPACITY_EXCEEDED',
   'DRIVER_UNAVAILABLE',
   'SUBMISSION_FAILED',
-  'WEBHOOK_SECRET_UNAVAILABLE',
 ];
 
 const success: Record<string, Header> = {
