@@ -1,7 +1,7 @@
 export { type WatchActor } from './actor.ts';
 export { cancelWatch } from './cancel.ts';
 export { listChanges } from './changes/read.ts';
-export { createWatch, type WatchDeps } from './create.ts';
+export { createWatch, createWatchMaker, type CreateWatch, type WatchDeps } from './create.ts';
 export { dispatchDue, type DispatchDeps } from './dispatch.ts';
 export { exportWatch, requireWatch } from './export/rows.ts';
 export { writeExport } from './export/write.ts';

@@ -4,26 +4,29 @@ import { toWatch, WATCH_COLUMNS, type WatchRow } from './rows.ts';
 
 /** A watch of a Kubernetes resource, whoever's account it is in, with what became of its latest run. */
 export type ManagedWatch = {
+  managedBy: string;
   accountId: string;
   watch: Watch;
   lastOutcome: WatchRunStatus | null;
   lastDetail: string | null;
 };
 
-/** The watches that belong to a resource and are not canceled: one, or two while its key moves to another account. */
-export async function readManagedWatches(sql: Sql, managedBy: string): Promise<ManagedWatch[]> {
-  const rows = await query<
-    WatchRow & { accountId: string; lastOutcome: WatchRunStatus | null; lastDetail: string | null }
-  >(
+/**
+ * The watches that belong to these resources and are not canceled: one each, or two while a resource's key moves to
+ * another account.
+ */
+export async function readManagedWatches(sql: Sql, managedBy: readonly string[]): Promise<ManagedWatch[]> {
+  const rows = await query<Omit<ManagedWatch, 'watch'> & WatchRow & { managedBy: string }>(
     sql,
     `SELECT w.*, r.status AS "lastOutcome", r.detail AS "lastDetail"
      FROM (SELECT account_id AS "accountId", ${WATCH_COLUMNS} FROM watches
-           WHERE managed_by = :managedBy AND status <> 'canceled') AS w
+           WHERE managed_by = ANY(:managedBy) AND status <> 'canceled') AS w
      LEFT JOIN LATERAL (SELECT status, detail FROM watch_runs WHERE watch_id = w.id
                         ORDER BY created_at DESC, id DESC LIMIT 1) AS r ON true`,
     { managedBy },
   );
   return rows.map(({ accountId, lastOutcome, lastDetail, ...row }) => ({
+    managedBy: row.managedBy,
     accountId,
     watch: toWatch(row),
     lastOutcome,

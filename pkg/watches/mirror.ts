@@ -1,8 +1,7 @@
 import type { Watch, WatchDraft } from '../contract/index.ts';
 import type { WatchActor } from './actor.ts';
-import type { WatchDeps } from './create.ts';
+import type { CreateWatch, WatchDeps } from './create.ts';
 import { pauseManagedWatches } from './managed.ts';
-import { readManagedWatch } from './read.ts';
 import { updateWatch, type WatchChange } from './update.ts';
 
 /** What a resource or a manifest wants its watch to be. */
@@ -10,9 +9,7 @@ export type WantedWatch = { draft: WatchDraft; suspended: boolean };
 
 export type ManagingActor = WatchActor & { managedBy: string };
 
-export type MirrorDeps = WatchDeps & {
-  createWatch: (actor: WatchActor, draft: WatchDraft) => Promise<Watch>;
-};
+export type MirrorDeps = WatchDeps & { createWatch: CreateWatch };
 
 /**
  * Makes the watch of a resource as that wants it: creates it, or changes what differs. Resolves to the watch as it is
@@ -29,12 +26,11 @@ export async function makeWatchSo(
     return suspended ? updateWatch(deps, actor, made.id, { status: 'paused' }) : made;
   }
   // Suspending one that ran out of credits is how a person takes it out of that state.
-  if (suspended && existing.status === 'paused' && existing.pausedReason !== 'user') {
-    await pauseManagedWatches(deps.db.system, actor.managedBy, 'user');
-    existing = (await readManagedWatch(deps.db, actor.accountId, actor.managedBy)) ?? existing;
-  }
+  const toUser = suspended && existing.status === 'paused' && existing.pausedReason !== 'user';
+  if (toUser) await pauseManagedWatches(deps.db.system, actor.managedBy, 'user');
   const change = changeOf(existing, draft, suspended);
-  return Object.keys(change).length === 0 ? existing : updateWatch(deps, actor, existing.id, change);
+  // Also with nothing to change, to read what has just become of it.
+  return toUser || Object.keys(change).length > 0 ? updateWatch(deps, actor, existing.id, change) : existing;
 }
 
 function changeOf(watch: Watch, draft: WatchDraft, suspended: boolean): WatchChange {

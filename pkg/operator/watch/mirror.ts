@@ -1,11 +1,10 @@
-import { findCaller, type Caller, type Plans } from '../../accounts/index.ts';
+import type { Caller, Plans } from '../../accounts/index.ts';
 import { parseWatchCreate, ServiceError, type WatchDraft } from '../../contract/index.ts';
 import {
   cancelManagedWatches,
-  createWatch,
   makeWatchSo,
   pauseManagedWatches,
-  readManagedWatches,
+  type CreateWatch,
   type ManagedWatch,
   type ManagingActor,
   type WatchDeps,
@@ -15,8 +14,11 @@ import type { WatchObject } from '../resources/index.ts';
 
 export type MirrorDeps = WatchDeps & {
   plans: Plans;
-  /** The pepper of the hashes of API keys. */
-  pepper: string;
+  /** The watches of a resource in Postgres, by the name that `managerOf` gives it. */
+  readWatches(managedBy: string): Promise<readonly ManagedWatch[]>;
+  createWatch: CreateWatch;
+  /** Whose API key this is; null for one that is unknown or revoked. */
+  findCaller(apiKey: string): Promise<Caller | null>;
   secret(key: Key): Secret | undefined;
   /** Called before anything is made that must be cleaned up. */
   beforeCreate(resource: WatchObject): Promise<void>;
@@ -47,7 +49,7 @@ export function managerOf(key: Key): string {
  */
 export async function mirrorWatch(deps: MirrorDeps, resource: WatchObject): Promise<Mirrored> {
   const managedBy = managerOf(keyOf(resource));
-  const found = await readManagedWatches(deps.db.system, managedBy);
+  const found = await deps.readWatches(managedBy);
   const caller = await authenticate(deps, resource);
   if ('reason' in caller) {
     // Without a good key there is no authority to run anything.
@@ -59,8 +61,7 @@ export async function mirrorWatch(deps: MirrorDeps, resource: WatchObject): Prom
   }
   const existing = found.find(({ accountId }) => accountId === caller.accountId) ?? null;
   try {
-    const changed = await makeSo(deps, resource, actorOf(deps, caller, managedBy), existing);
-    const managed = changed ? await readOwn(deps, managedBy, caller.accountId) : existing;
+    const managed = await makeSo(deps, resource, actorOf(deps, caller, managedBy), existing);
     return { problem: null, managed, keyId: caller.keyId };
   } catch (error) {
     const problem = explain(error);
@@ -89,7 +90,7 @@ async function authenticate(deps: MirrorDeps, resource: WatchObject): Promise<Ca
   }
   // Files and terminals add line ends; no key has any white space.
   const apiKey = Buffer.from(encoded, 'base64').toString('utf8').trim();
-  const caller = await findCaller(deps.db.system, apiKey, deps.pepper);
+  const caller = await deps.findCaller(apiKey);
   if (caller === null) {
     return {
       reason: 'KeyRejected',
@@ -114,18 +115,18 @@ function actorOf({ plans }: MirrorDeps, caller: Caller, managedBy: string): Mana
   };
 }
 
-/** Creates or changes the watch where it differs; true when it did. */
+/** Creates or changes the watch where it differs; resolves to it as it is then. */
 async function makeSo(
   deps: MirrorDeps,
   resource: WatchObject,
   actor: ManagingActor,
   existing: ManagedWatch | null,
-): Promise<boolean> {
+): Promise<ManagedWatch> {
   const wanted = { draft: draftOf(resource), suspended: resource.spec.suspend === true };
   if (existing === null) await deps.beforeCreate(resource);
-  const creating = { ...deps, createWatch: createWatch.bind(null, deps) };
-  const watch = await makeWatchSo(creating, actor, wanted, existing?.watch ?? null);
-  return watch !== existing?.watch;
+  const watch = await makeWatchSo(deps, actor, wanted, existing?.watch ?? null);
+  const { managedBy, accountId } = actor;
+  return { ...(existing ?? { managedBy, accountId, lastOutcome: null, lastDetail: null }), watch };
 }
 
 /** The same rules as for REST judge it, so that a resource can't have what a request can't. */
@@ -151,12 +152,7 @@ function explain(error: unknown): WatchProblem | null {
   return ofSpec ? { reason: 'InvalidSpec', message: `spec: ${message}` } : null;
 }
 
-async function readOwn({ db }: MirrorDeps, managedBy: string, accountId: string): Promise<ManagedWatch | null> {
-  const all = await readManagedWatches(db.system, managedBy);
-  return all.find((managed) => managed.accountId === accountId) ?? null;
-}
-
-async function readBack({ db }: MirrorDeps, managedBy: string, problem: WatchProblem): Promise<Mirrored> {
-  const [managed = null] = await readManagedWatches(db.system, managedBy);
+async function readBack(deps: MirrorDeps, managedBy: string, problem: WatchProblem): Promise<Mirrored> {
+  const [managed = null] = await deps.readWatches(managedBy);
   return { problem, managed, keyId: null };
 }

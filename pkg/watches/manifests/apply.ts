@@ -3,7 +3,7 @@ import { ServiceError } from '../../contract/index.ts';
 import { MANIFEST_PREFIX } from '../actor.ts';
 import { createWatch, type WatchDeps } from '../create.ts';
 import { cancelOtherWatches, readManagedWatches } from '../managed.ts';
-import { makeWatchSo, type ManagingActor } from '../mirror.ts';
+import { makeWatchSo, type ManagingActor, type MirrorDeps } from '../mirror.ts';
 import type { WatchManifest } from './load.ts';
 
 export type Applied = {
@@ -52,8 +52,8 @@ async function applyOne(
     plan: deps.plans.get(owner.plan),
     managedBy: `${MANIFEST_PREFIX}${manifest.name}`,
   };
-  const [existing] = await readManagedWatches(deps.db.system, actor.managedBy);
-  const creating = { ...deps, createWatch: createWatch.bind(null, deps) };
+  const [existing] = await readManagedWatches(deps.db.system, [actor.managedBy]);
+  const creating: MirrorDeps = { ...deps, createWatch: (by, draft) => createWatch(deps, by, draft) };
   const watch = await makeWatchSo(creating, actor, manifest, existing?.watch ?? null);
   if (existing === undefined) return 'created';
   return watch === existing.watch ? 'unchanged' : 'changed';

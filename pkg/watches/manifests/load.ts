@@ -45,7 +45,7 @@ export async function loadWatchManifests(dir: string): Promise<WatchManifest[]> 
   return found;
 }
 
-export function parseWatchManifest({ value, where }: Manifest): WatchManifest {
+function parseWatchManifest({ value, where }: Manifest): WatchManifest {
   try {
     const { metadata, spec } = document.validateSync(value, { strict: true, abortEarly: false });
     // The key of the Secret is of a cluster: here the watch belongs to whoever reads the file.

@@ -1,9 +1,9 @@
 import { createServer, type Server } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { sendRaw } from '../../test/support/raw-http.ts';
-import { systemClock } from '../runtime/index.ts';
-import { closeServer, portOf, startListening } from '../telemetry/index.ts';
-import { answerUnreadRequests } from './unread-requests.ts';
+import { sendRaw } from '../support/raw-http.ts';
+import { systemClock } from '../../pkg/runtime/index.ts';
+import { closeServer, portOf, startListening } from '../../pkg/telemetry/index.ts';
+import { answerUnreadRequests } from '../../pkg/http/index.ts';
 
 let server: Server;
 let url: string;
