@@ -1,6 +1,6 @@
 import { parseLane } from '../../pkg/lanes/index.ts';
 import type { Profile } from '../../pkg/capture/index.ts';
-import { load, openBare, openOurs, time } from './contenders.ts';
+import { load, openBare, openOurs, timeAlone } from './contenders.ts';
 import { crawleeRate } from './crawlee.ts';
 import { startPage } from './page.ts';
 import { mean, median, type Row } from './table.ts';
@@ -27,8 +27,8 @@ export async function benchCapture(): Promise<Row[]> {
     for (const contender of [ours, bare, ours, bare]) await contender.capture();
     const times = { ours: [] as number[], bare: [] as number[] };
     for (let round = 0; round < ROUNDS; round += 1) {
-      times.ours.push(await time(ours.capture));
-      times.bare.push(await time(bare.capture));
+      times.ours.push(await timeAlone(ours.capture));
+      times.bare.push(await timeAlone(bare.capture));
     }
     const rows: Row[] = [
       {

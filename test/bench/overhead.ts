@@ -2,7 +2,7 @@ import { chromium, type Browser } from 'playwright-core';
 import { locateBrowser, type Profile } from '../../pkg/capture/index.ts';
 import { createDemoServer } from '../../pkg/demo/index.ts';
 import { loadLanes } from '../../pkg/lanes/index.ts';
-import { openOurs, time } from './contenders.ts';
+import { openOurs, timeAlone } from './contenders.ts';
 import { median, type Row } from './table.ts';
 
 const ROUNDS = 5;
@@ -83,10 +83,12 @@ async function compare(browser: Browser, url: string, look: Look, profile: Profi
   const ours = await openOurs(profile, 1);
   const times: Times[] = [];
   try {
-    await ours.capture();
-    await watch(browser, url, look);
+    for (let warmUp = 0; warmUp < 2; warmUp += 1) {
+      await ours.capture();
+      await watch(browser, url, look);
+    }
     for (let round = 0; round < ROUNDS; round += 1)
-      times.push({ ours: await time(ours.capture), page: await watch(browser, url, look) });
+      times.push({ ours: await timeAlone(ours.capture), page: await watch(browser, url, look) });
   } finally {
     await ours.close();
   }
@@ -104,7 +106,7 @@ async function watch(browser: Browser, url: string, { field, button, done, open 
   const context = await browser.newContext();
   try {
     const tab = await context.newPage();
-    return await time(async () => {
+    return await timeAlone(async () => {
       await tab.goto(url, { waitUntil: 'commit' });
       if (field !== undefined && button !== undefined) {
         await tab.fill(field, 'bench');

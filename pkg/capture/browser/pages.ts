@@ -24,7 +24,8 @@ export type Live = LaunchedBrowser & {
 };
 
 const OPEN_TIMEOUT_MS = 15_000;
-const CLOSE_TIMEOUT_MS = 5_000;
+/** A hung page holds its slot for five seconds beyond its deadline at most: one of them is for the last steps there. */
+const CLOSE_TIMEOUT_MS = 3_500;
 
 /** A page in a context of its own, prepared beforehand where one of this recipe was. */
 export async function openPage(live: Live, recipe: PageRecipe): Promise<Opened> {
@@ -64,7 +65,7 @@ function openContext({ browser }: Live, recipe: PageRecipe): Promise<BrowserCont
   return inTime(opening(), 'a context');
 }
 
-/** Rejects when it takes longer than five seconds. */
+/** Rejects when it takes longer than three and a half seconds. */
 export function closeContext(context: BrowserContext): Promise<void> {
   return withDeadline(context.close(), CLOSE_TIMEOUT_MS, 'closing a context');
 }

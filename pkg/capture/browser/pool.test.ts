@@ -84,6 +84,7 @@ describe('a pool of browsers', () => {
     expect(await second.page.evaluate('globalThis.prepared')).toBe(true);
     const german = await lease(await openPool(), { ...RECIPE, key: 'de', options: { locale: 'de-DE' } });
     expect(await german.page.evaluate('navigator.language')).toBe('de-DE');
+    expect(await german.page.evaluate(`document.createElement('canvas').getContext('webgl')`)).toBeNull();
   });
 
   it('serves at most so many at once, in the order they came', async () => {

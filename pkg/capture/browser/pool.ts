@@ -11,7 +11,7 @@ export type PageLease = {
   page: Page;
   /** Prepares the next lease of the same recipe, in the background: call it while waiting for the answer. */
   warmNext: () => void;
-  /** Gives page and slot back. Returns at once; a context that does not close within five seconds costs its browser. */
+  /** Gives page and slot back. Returns at once; a context that does not close in time costs its browser. */
   release: () => void;
 };
 
