@@ -212,6 +212,18 @@ function lookAtAnswer(order, startedAtMs) {
   };
 }
 
+/** Says what the end still lacked when the time was over, for whoever reads the signals. @param {PageOrder} order */
+function tellMissing(order) {
+  const { busy, markers, until, quietMs } = order.part;
+  const now = performance.now();
+  const missing = markers.filter(({ marker }) => !holds(marker)).map(({ name }) => name);
+  if (busy !== undefined && findAll(busy).some(isVisible)) missing.push(`busy (${busy}) is still to be seen`);
+  if (until !== undefined && findFirst(until) === undefined) missing.push(`until (${until})`);
+  if (answerState(order).text.trim() === '') missing.push('text');
+  else if (now - seen.changedAtMs < quietMs) missing.push(`${quietMs} ms without a change`);
+  for (const name of missing) signal(`missing: ${name}`, order.askedAgoMs + order.budgetMs);
+}
+
 /** @param {PageOrder} order @param {boolean} wantsProof @returns {Promise<PageReading>} everything in one moment */
 async function readPage(order, wantsProof) {
   const { read } = order.part;
@@ -335,7 +347,10 @@ async function wait(order) {
       const found = document.readyState === 'loading' && !late ? null : interrupted(order);
       if (found) return { verdict: found, nextMs: 0 };
     }
-    if (late) return { verdict: { kind: 'over', how: 'late', signals: listSignals() }, nextMs: 0 };
+    if (late) {
+      tellMissing(order);
+      return { verdict: { kind: 'over', how: 'late', signals: listSignals() }, nextMs: 0 };
+    }
     const finished = done && seen.absentSinceMs === null;
     return {
       verdict: finished ? { kind: 'over', how: 'finished', signals: listSignals() } : null,
@@ -384,6 +399,19 @@ async function check(order) {
   return await conclude(verdict, order);
 }
 
+/** How much there is, once a frame was painted: a page sees only then what came into view and what left it. */
+async function measurePage() {
+  for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
+  const roots = [document, ...shadowRoots].map((root) => root.querySelectorAll('*').length);
+  return roots.reduce((sum, count) => sum + count, document.documentElement.scrollHeight);
+}
+
+/** Pages that load when something comes into view must have seen it out of view before, wherever they grew.
+ * @param {string} selector */
+function leaveView(selector) {
+  for (let around = findAll(selector).at(-1) ?? null; around; around = parentOf(around)) around.scrollTop = 0;
+}
+
 Object.defineProperty(globalThis, Symbol.for('search-capture'), {
   value: {
     begin,
@@ -396,6 +424,8 @@ Object.defineProperty(globalThis, Symbol.for('search-capture'), {
     read,
     findRevealing,
     learnRevealed,
+    measurePage,
+    leaveView,
     explainSelector,
   },
 });
