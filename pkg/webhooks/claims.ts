@@ -23,7 +23,8 @@ export type ClaimOptions = {
 
 /**
  * Claims due deliveries, every account's oldest ones before anyone's next ones, so that an account with a long backlog
- * or a slow receiver does not delay the others. Visits each account once by index instead of reading all that is due.
+ * or a slow receiver does not delay the others. Reads the head of each account's queue by index instead of all that is
+ * due. What is claimed was due before what is not, so those under way are found in that head too.
  */
 export async function claimDue(sql: Sql, { limit, perAccount, leaseMs }: ClaimOptions): Promise<ClaimedDelivery[]> {
   return query<ClaimedDelivery>(
@@ -36,18 +37,18 @@ export async function claimDue(sql: Sql, { limit, perAccount, leaseMs }: ClaimOp
          WHERE d.state = 'pending' AND d.account_id > o.account_id ORDER BY d.account_id LIMIT 1
        ) FROM owners o WHERE o.account_id IS NOT NULL
      ), due AS (
-       SELECT turn.id, busy.attempts + row_number() OVER (PARTITION BY o.account_id ORDER BY turn.next_attempt_at, turn.id) AS place,
-         turn.next_attempt_at
+       SELECT turn.id, turn.place, turn.next_attempt_at
        FROM owners o
        CROSS JOIN LATERAL (
-         SELECT count(*) AS attempts FROM webhook_deliveries b
-         WHERE b.account_id = o.account_id AND b.lease_until > now()
-       ) busy
-       CROSS JOIN LATERAL (
-         SELECT d.id, d.next_attempt_at FROM webhook_deliveries d
-         WHERE d.account_id = o.account_id AND ${IS_DUE}
-         ORDER BY d.next_attempt_at, d.id LIMIT greatest(:perAccount - busy.attempts, 0)
+         SELECT head.*, row_number() OVER (ORDER BY NOT head.leased, head.next_attempt_at, head.id) AS place
+         FROM (
+           SELECT d.id, d.next_attempt_at, coalesce(d.lease_until > now(), false) AS leased FROM webhook_deliveries d
+           WHERE d.account_id = o.account_id AND d.state = 'pending' AND d.next_attempt_at <= now()
+           -- Twice: two claims of one moment may have taken a share each.
+           ORDER BY d.next_attempt_at, d.id LIMIT 2 * :perAccount
+         ) head
        ) turn
+       WHERE NOT turn.leased AND turn.place <= :perAccount
        ORDER BY place, turn.next_attempt_at, turn.id LIMIT :limit
      ), taken AS (
        SELECT d.id FROM webhook_deliveries d
