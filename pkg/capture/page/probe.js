@@ -20,6 +20,8 @@ const seen = {
   webSearch: false,
   text: '',
   changedAtMs: 0,
+  mutatedAtMs: 0,
+  lookedAtMs: 0,
   /** Goes up with each order; an order that is no longer the latest ends. */
   turn: 0,
   busy: false,
@@ -47,6 +49,7 @@ function observe() {
   seen.changedAtMs = performance.now();
   const options = { childList: true, subtree: true, characterData: true, attributes: true };
   const observer = new MutationObserver((records) => {
+    seen.mutatedAtMs = performance.now();
     for (const { addedNodes } of records) for (const node of addedNodes) findRoots(node);
     for (const read of collected) collect(read);
     seen.onChange();
@@ -190,9 +193,11 @@ function lookAtAnswer(order, startedAtMs) {
     // The first look only says what stands there.
     if (seen.text !== '') signal('last change', askedForMs, true);
     seen.text = state;
-    seen.changedAtMs = now;
+    // What changes without a mutation, as by a style, may have changed just now.
+    seen.changedAtMs = seen.mutatedAtMs > seen.lookedAtMs ? seen.mutatedAtMs : now;
     seen.leaving = false;
   }
+  seen.lookedAtMs = now;
   const hasText = text.trim() !== '';
   if (hasText) signal('text', askedForMs);
   const held = isHeld(order, askedForMs);
