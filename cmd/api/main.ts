@@ -8,7 +8,7 @@ import { createLaneBook } from '../../pkg/lanes/index.ts';
 import { checkSchema, listen, openDatabase } from '../../pkg/postgres/index.ts';
 import { connectForCommands, createAnnouncer } from '../../pkg/queue/index.ts';
 import { runProcess, systemClock } from '../../pkg/runtime/index.ts';
-import { createWaiters, SEARCH_ENDED } from '../../pkg/searches/index.ts';
+import { acceptSearches, createWaiters, gatherSubmits, SEARCH_ENDED } from '../../pkg/searches/index.ts';
 import {
   createLog,
   createRegistry,
@@ -83,6 +83,7 @@ await runProcess({ log, releaseTimeoutMs: graceMs + 5_000 }, async (scope) => {
   const publicBaseUrl = settings.publicBaseUrl.replace(/\/+$/, '');
   const app = createApp({
     db,
+    acceptOne: gatherSubmits((acceptor, searches) => acceptSearches({ db, clock, priceOf }, acceptor, searches)),
     announcer,
     artifacts,
     waiters,

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import knex, { type Knex } from 'knex';
 import pg from 'pg';
 
@@ -134,7 +134,7 @@ async function runNamed<Row>(
 
 /** Under a name a connection parses a statement once. */
 function nameStatement(sql: string): string {
-  return createHash('sha1').update(sql).digest('base64url');
+  return hash('sha1', sql, 'base64url');
 }
 
 function openPool(options: DatabaseOptions, onConnect: string[]): Knex {

@@ -14,12 +14,15 @@ import type { Announcement, Announcer } from '../queue/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { requireDestination, resolveSigningSecret, sealInlineSecret, type Guard } from '../webhooks/index.ts';
 import { acceptSearches, type Accepted, type AcceptDeps, type Acceptor, type NewSearch } from './accept.ts';
+import type { AcceptOne } from './gather.ts';
 import { announceSoon } from './sweep.ts';
 
 /** What a search needs to know of a surface's lane. */
 export type LaneFacts = { live: boolean; unavailableReason: string | null; queueSeconds: number };
 
 export type SubmitDeps = AcceptDeps & {
+  /** For searches that are submitted one by one (`gatherSubmits`). */
+  acceptOne: AcceptOne;
   announcer: Announcer;
   guard: Guard;
   keyring: Keyring;
@@ -44,12 +47,9 @@ export async function submitSearch(
   submission: Submission,
 ): Promise<{ accepted: Accepted; load: AccountLoad }> {
   const search = await prepareSearch(deps, submitter, submission);
-  const { verdicts, load } = await acceptSearches(deps, submitter, [search]);
-  const [verdict] = verdicts;
-  if (verdict === undefined) throw new Error('a submit of one search has one verdict');
-  if ('rejected' in verdict) throw verdict.rejected;
-  await announce(deps, verdict.accepted.announcements);
-  return { accepted: verdict.accepted, load };
+  const { accepted, load } = await deps.acceptOne(submitter, search);
+  await announce(deps, accepted.announcements);
+  return { accepted, load };
 }
 
 /** The verdict of one item of a batch, by its place in the call. */
