@@ -7,7 +7,7 @@ JEST := $(NODE) --experimental-vm-modules --disable-warning=ExperimentalWarning 
 INSTALLED := node_modules/.installed
 
 .DEFAULT_GOAL := help
-.PHONY: help install run test soak-lanes soak-operator check bench fuzz clean chart-files images e2e kind-up kind-down kind-load release restart port-forward
+.PHONY: help install run test test-lanes soak-lanes soak-operator check bench fuzz clean chart-files images e2e kind-up kind-down kind-load release restart port-forward
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z][a-z0-9-]*:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -27,6 +27,10 @@ run: $(INSTALLED) ## Start the whole service here; Ctrl-C stops it. PORT=8081 ma
 test: $(INSTALLED) ## Run all tests. ARGS='--testPathPatterns pkg/credits': some of them
 	@$(NODE) test/support/provision.ts
 	@$(JEST) $(ARGS)
+
+test-lanes: $(INSTALLED) ## Capture the by-hand examples: Gradio, Streamlit, mkdocs-material and Sphinx from PyPI (1 GB, once)
+	@$(NODE) test/support/provision.ts
+	@$(JEST) --config jest.lanes.config.mjs $(ARGS)
 
 soak-lanes: export LEAK_CAPTURES := 500
 soak-lanes: $(INSTALLED) ## 500 captures with errors, hangs and crashes among them: nothing may leak (make test takes 60)

@@ -3,12 +3,12 @@ import { loadPlans } from '../../pkg/accounts/index.ts';
 import { openArtifactStore } from '../../pkg/artifacts/index.ts';
 import { createKeyring, loadSettings, redact } from '../../pkg/config/index.ts';
 import { loadPrices } from '../../pkg/credits/index.ts';
-import { createApp, createRateGate } from '../../pkg/http/index.ts';
+import { answerUnreadRequests, createApp, createRateGate } from '../../pkg/http/index.ts';
 import { createLaneBook } from '../../pkg/lanes/index.ts';
 import { checkSchema, listen, openDatabase } from '../../pkg/postgres/index.ts';
 import { connectForCommands, createAnnouncer } from '../../pkg/queue/index.ts';
 import { runProcess, systemClock } from '../../pkg/runtime/index.ts';
-import { createWaiters, SEARCH_ENDED } from '../../pkg/searches/index.ts';
+import { acceptSearches, createWaiters, gatherSubmits, SEARCH_ENDED } from '../../pkg/searches/index.ts';
 import {
   createLog,
   createRegistry,
@@ -80,8 +80,10 @@ await runProcess({ log, releaseTimeoutMs: graceMs + 5_000 }, async (scope) => {
   );
   scope.defer('notices', () => notices.close());
 
+  const publicBaseUrl = settings.publicBaseUrl.replace(/\/+$/, '');
   const app = createApp({
     db,
+    acceptOne: gatherSubmits((acceptor, searches) => acceptSearches({ db, clock, priceOf }, acceptor, searches)),
     announcer,
     artifacts,
     waiters,
@@ -94,10 +96,14 @@ await runProcess({ log, releaseTimeoutMs: graceMs + 5_000 }, async (scope) => {
     guard: createWebhookGuard(settings.webhookExtraDestinations),
     keyring: createKeyring(settings.secretsKeyring),
     apiKeyPepper: settings.apiKeyPepper,
-    publicBaseUrl: settings.publicBaseUrl.replace(/\/+$/, ''),
+    publicBaseUrl,
     syncWaitSeconds: settings.syncWaitSeconds,
   });
-  const server = createServer({ requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 65_000 }, app);
+  const server = createServer(
+    { requestTimeout: 30_000, headersTimeout: 10_000, keepAliveTimeout: 65_000, requireHostHeader: false },
+    app,
+  );
+  answerUnreadRequests(server, { clock, publicBaseUrl });
   const registry = createRegistry();
   observeRequests(server, registry);
   await startListening(server, settings.host, settings.port);

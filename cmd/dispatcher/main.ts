@@ -6,7 +6,7 @@ import { checkSchema, openDatabase } from '../../pkg/postgres/index.ts';
 import { createAnnouncer } from '../../pkg/queue/index.ts';
 import { runProcess, startLoop, systemClock, type Loop } from '../../pkg/runtime/index.ts';
 import { announceDue, expireDue, forgetKeys, rescueLost } from '../../pkg/searches/index.ts';
-import { createLog, createRegistry, serveProbes } from '../../pkg/telemetry/index.ts';
+import { createDispatchMetrics, createLog, createRegistry, serveProbes } from '../../pkg/telemetry/index.ts';
 import { dispatchDue } from '../../pkg/watches/index.ts';
 import { createDeliveryWorker, createWebhookGuard, forgetDeliveries } from '../../pkg/webhooks/index.ts';
 
@@ -48,6 +48,8 @@ await runProcess({ log, releaseTimeoutMs: 20_000 }, async (scope) => {
   const announcer = createAnnouncer({ url: settings.redisUrl, log });
   scope.defer('queue', () => announcer.close());
 
+  const registry = createRegistry();
+  const metrics = createDispatchMetrics(registry);
   const deliveries = createDeliveryWorker({
     sql: db.system,
     keyring,
@@ -55,6 +57,7 @@ await runProcess({ log, releaseTimeoutMs: 20_000 }, async (scope) => {
     clock,
     random: Math.random,
     log,
+    onAttempt: metrics.attemptEnded,
   });
   scope.defer('deliveries', () => deliveries.close());
 
@@ -75,6 +78,7 @@ await runProcess({ log, releaseTimeoutMs: 20_000 }, async (scope) => {
     ...{ db, clock, plans, priceOf, keyring, log },
     lanes: () => laneBook.read(),
     spreadSeconds: settings.watchSpreadSeconds,
+    onRun: metrics.runEnded,
   };
   repeat('watching', 500, async () => {
     const dispatched = await dispatchDue(watching);
@@ -89,7 +93,7 @@ await runProcess({ log, releaseTimeoutMs: 20_000 }, async (scope) => {
   const probes = await serveProbes({
     host: settings.host,
     port: settings.probePort,
-    registry: createRegistry(),
+    registry,
     isReady: () => !scope.signal.aborted,
   });
   scope.defer('probes', () => probes.close());

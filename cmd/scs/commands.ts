@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import {
-  accountExists,
   createKey,
+  findPlan,
   insertAccount,
   isScope,
   loadPlans,
@@ -126,7 +126,8 @@ function wholeNumber(name: string, given: string, min: number): number {
 
 async function requireAccount({ db }: Context, values: Values): Promise<string> {
   const accountId = required(values, 'account');
-  if (!(await accountExists(db.system, accountId))) throw new UsageError(`--account: no account is named ${accountId}`);
+  if ((await findPlan(db.system, accountId)) === null)
+    throw new UsageError(`--account: no account is named ${accountId}`);
   return accountId;
 }
 

@@ -1,9 +1,10 @@
 import { rename } from 'node:fs/promises';
 import { createDemoServer } from '../../pkg/demo/index.ts';
 import { runCommand, type Lifetime } from '../../pkg/runtime/index.ts';
+import { loadWatchManifests, type WatchManifest } from '../../pkg/watches/index.ts';
 import { ensureDemoKey } from './demo-key.ts';
 import { writeEnvFile, type Variables } from './env-file.ts';
-import { savedVariables, serviceVariables } from './environment.ts';
+import { lanesDirOf, savedVariables, serviceVariables } from './environment.ts';
 import { takeLock } from './lock.ts';
 import type { Places } from './places.ts';
 import { loadSecrets, type Secrets } from './secrets.ts';
@@ -15,6 +16,7 @@ import { ensureChromium, ensureRedis } from './servers/programs.ts';
 import { startRedis } from './servers/redis.ts';
 import { startService } from './service.ts';
 import { summarize, type Terminal } from './terminal.ts';
+import { applyWatches, tellApplied } from './watches.ts';
 
 export type BringUpOptions = {
   scope: Lifetime;
@@ -38,6 +40,9 @@ export async function bringUp(options: BringUpOptions): Promise<void> {
   const release = await takeLock({ path: places.lock, pid: process.pid, address: baseUrl, words });
   scope.defer('lock', release);
   await checkPorts(options);
+  const lanesDir = lanesDirOf(places, process.env);
+  // Before anything is started: a mistake in a file is told at once.
+  const watches = await loadWatchManifests(lanesDir);
   const { secrets, saved } = await loadSecrets(places.envFile, places.postgres);
 
   const guard = startGuard();
@@ -73,15 +78,28 @@ export async function bringUp(options: BringUpOptions): Promise<void> {
     );
   const demo = await ensureDemoKey({ saved: known, baseUrl, runScs });
   await writeEnvFile(places.envFile, savedVariables(variables, secrets, demo));
+  await mirrorWatches(terminal, env, demo.key, watches);
   terminal.print(
     summarize({
       baseUrl,
       ...demo,
       demoUrl: servers.demoUrl,
-      lanesDir: variables['LANES_DIR'] ?? '',
+      lanesDir,
       logs: '.local/log',
     }),
   );
+}
+
+async function mirrorWatches(
+  terminal: Terminal,
+  env: NodeJS.ProcessEnv,
+  key: string,
+  manifests: readonly WatchManifest[],
+): Promise<void> {
+  const applied = await applyWatches(env, key, manifests);
+  const told = tellApplied(applied);
+  if (told !== null) terminal.say(`Watches     ${told}`);
+  for (const problem of applied.problems) terminal.say(`Watches     ${problem}`);
 }
 
 /** Where a server that listens on `host` is called from this machine, as part of a URL. */

@@ -28,13 +28,18 @@ export function serviceVariables(parts: Parts, given: NodeJS.ProcessEnv): Variab
     PUBLIC_BASE_URL: given['PUBLIC_BASE_URL'] ?? parts.baseUrl,
     ARTIFACT_STORE: 'folder',
     ARTIFACT_DIR: given['ARTIFACT_DIR'] ?? places.artifacts,
-    LANES_DIR: given['LANES_DIR'] ?? join(places.root, 'config', 'lanes'),
+    LANES_DIR: lanesDirOf(places, given),
     PLANS_DIR: given['PLANS_DIR'] ?? join(places.root, 'config', 'plans'),
     PRICES_FILE: given['PRICES_FILE'] ?? join(places.root, 'config', 'prices.yaml'),
     API_KEY_PEPPER: secrets.apiKeyPepper,
     SECRETS_KEYRING: secrets.secretsKeyring,
     BROWSER_EXECUTABLE: given['BROWSER_EXECUTABLE'] ?? unlessOnPath(parts.browser, given['PATH'] ?? ''),
   };
+}
+
+/** The folder of the manifests: lanes, and watches beside them. */
+export function lanesDirOf(places: Places, given: NodeJS.ProcessEnv): string {
+  return given['LANES_DIR'] ?? join(places.root, 'config', 'lanes');
 }
 
 /** A browser on PATH is left to each lane to find, as a lane may ask for the other kind. */

@@ -16,7 +16,8 @@ export async function insertAccount(sql: Sql, clock: Clock, { name, email, plan 
   return id;
 }
 
-export async function accountExists(sql: Sql, accountId: string): Promise<boolean> {
-  const rows = await query<{ id: string }>(sql, 'SELECT id FROM accounts WHERE id = :accountId', { accountId });
-  return rows.length > 0;
+/** The plan of an account; null when there is no such account. */
+export async function findPlan(sql: Sql, accountId: string): Promise<string | null> {
+  const [row] = await query<{ plan: string }>(sql, 'SELECT plan FROM accounts WHERE id = :accountId', { accountId });
+  return row?.plan ?? null;
 }

@@ -73,7 +73,7 @@ const SETTINGS = {
   },
   lanesDir: {
     variable: 'LANES_DIR',
-    help: 'Folder with the CaptureLane documents',
+    help: 'Folder with the CaptureLane documents; `make run` reads Watch documents there too',
     schema: text.default('config/lanes'),
   },
   lanesPublishedBy: {

@@ -3,12 +3,13 @@ export const ERRORS = {
   AUTH_INVALID: {
     status: 401,
     retryable: false,
-    means: 'The API key is missing, malformed, wrong, revoked or unknown.',
+    means:
+      'The API key is missing, malformed, wrong, revoked or unknown. It is sent as Authorization: Bearer <API key>.',
   },
   AUTH_MISSING: {
     status: 401,
     retryable: false,
-    means: 'An account-management endpoint was called without an Authorization header.',
+    means: 'An account-management endpoint was called without the header Authorization: Bearer <API key>.',
   },
   SCOPE_FORBIDDEN: { status: 403, retryable: false, means: 'The API key is not scoped for this method.' },
   INSUFFICIENT_CREDITS: {

@@ -33,7 +33,8 @@ const LOAD = `balance, held, queued, running, sync_in_flight AS "syncInFlight"`;
  * The statement that holds credits and takes room in the gates, all or nothing, and returns the account's load after
  * it; no row when there is too little of something. It stands in the `WITH` of the inserts that it is for, and needs
  * the binding `accountId` there: two callers that spend the last credits at once meet at the row's lock, and the second
- * sees what the first left. A synchronous search wider than the ceiling is let in when nothing else is in flight, as it
+ * sees what the first left. The gates are independent (spec 8): a full queue holds back what is asynchronous only, as
+ * what somebody waits for goes before it. A synchronous search wider than the ceiling is let in when nothing else is in flight, as it
  * could never run otherwise.
  */
 export function reserve({ credits, captures, synchronous, ceilings }: Reservation): {
@@ -43,7 +44,7 @@ export function reserve({ credits, captures, synchronous, ceilings }: Reservatio
   return {
     sql: `UPDATE accounts
      SET held = held + :credits, queued = queued + :captures, sync_in_flight = sync_in_flight + :sync
-     WHERE id = :accountId AND balance - held >= :credits AND queued + :captures <= :maxQueued
+     WHERE id = :accountId AND balance - held >= :credits AND (:sync > 0 OR queued + :captures <= :maxQueued)
        AND (:sync = 0 OR sync_in_flight = 0 OR sync_in_flight + :sync <= :maxSync)
      RETURNING ${LOAD}`,
     bindings: {
@@ -62,7 +63,7 @@ export type Shortage = 'credits' | 'concurrency' | 'queue';
 export function findShortage(load: AccountLoad, wanted: Reservation): Shortage | null {
   const { credits, captures, synchronous, ceilings } = wanted;
   if (load.balance - load.held < credits) return 'credits';
-  if (load.queued + captures > ceilings.queued) return 'queue';
+  if (!synchronous && load.queued + captures > ceilings.queued) return 'queue';
   const fits = load.syncInFlight === 0 || load.syncInFlight + captures <= ceilings.syncInFlight;
   return synchronous && !fits ? 'concurrency' : null;
 }

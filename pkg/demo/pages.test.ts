@@ -106,6 +106,7 @@ async function watchGrowth(look: Look): Promise<number[]> {
   return [...lengths];
 }
 
+// How each behaviour ends, refusals and crashes included, is in test/integration/outcomes.test.ts.
 describe('a demo page', () => {
   it.each(STREAMING)('$surface shows its answer bit by bit', async (look) => {
     await ask(look, 'running shoes');
@@ -115,15 +116,10 @@ describe('a demo page', () => {
     expect(await page.locator('body').innerText()).not.toContain('[[');
   });
 
-  it.each(ALL)('$surface kills its renderer with [[crash]]', async (look) => {
-    const crashed = page.waitForEvent('crash', { timeout: 5000 });
-    await Promise.all([crashed, ask(look, 'shoes [[crash]]')]);
-  });
-
   it.each(STREAMING)('$surface never finishes with [[stall]]', async (look) => {
     await ask(look, 'shoes [[stall]]');
     await page.waitForFunction(shows(look, 'reviewers'));
-    await expect(page.locator(look.done).waitFor({ timeout: 1000 })).rejects.toThrow('Timeout');
+    await expect(page.locator(look.done).waitFor({ timeout: 600 })).rejects.toThrow('Timeout');
     expect(await textOf(look)).not.toContain(LAST_PARAGRAPH);
   });
 
@@ -132,12 +128,6 @@ describe('a demo page', () => {
     const startedMs = performance.now();
     await page.waitForFunction(shows(look, 'reviewers'));
     expect(performance.now() - startedMs).toBeGreaterThan(700);
-  });
-
-  it.each([...CHATS, OVERVIEW, MODE])('$surface finishes without text with [[empty]]', async (look) => {
-    await ask(look, 'shoes [[empty]]');
-    await page.locator(look.done).waitFor({ state: 'attached' });
-    expect((await textOf(look)).trim()).toBe('');
   });
 
   it.each([ONE, THREE, FIVE, MODE])(
@@ -179,13 +169,6 @@ describe('a demo page', () => {
       await (field === undefined ? page.getByText(/\S/).first() : needed).waitFor();
     },
   );
-
-  it.each(CHATS)('$surface shows an error, or a challenge, where asking is refused', async (look) => {
-    await ask(look, 'shoes [[http:500]]');
-    await page.getByRole('alert').waitFor();
-    await ask(look, 'shoes [[blocked]]');
-    await page.locator('#challenge').waitFor();
-  });
 
   it('assistant_one shows its follow-up searches and a stop button only while it streams', async () => {
     await ask(ONE, 'shoes [[slow:500]]');

@@ -1,11 +1,18 @@
-import express, { type ErrorRequestHandler, type Express, type RequestHandler } from 'express';
-import type { Caller } from '../accounts/index.ts';
+import express, { type ErrorRequestHandler, type Express, type Request, type RequestHandler } from 'express';
 import { ServiceError } from '../contract/index.ts';
 import type { ApiDeps, Method, Middleware, Route } from './context.ts';
-import { createAuthenticate, requireCaller, type Authenticate } from './middleware/authenticate.ts';
+import {
+  callerOf,
+  createAuthenticate,
+  findCallerOf,
+  requireCaller,
+  requireScope,
+  type Authenticate,
+} from './middleware/authenticate.ts';
 import { readJson } from './middleware/body.ts';
 import { answerErrors } from './middleware/errors.ts';
 import { passRateGate, showLoad } from './middleware/gates.ts';
+import { requireHost } from './middleware/host.ts';
 import { nameRequests } from './middleware/request-id.ts';
 import { resolveOwner } from './owner.ts';
 import { accountRoutes } from './routes/account.ts';
@@ -31,6 +38,7 @@ export function createApp(deps: ApiDeps): Express {
   app.disable('etag');
   app.enable('case sensitive routing');
   app.use(nameRequests(deps.clock));
+  app.use(requireHost);
 
   const authenticate = createAuthenticate({ sql: deps.db.system, pepper: deps.apiKeyPepper, clock: deps.clock });
   const routes = [
@@ -51,8 +59,8 @@ export function createApp(deps: ApiDeps): Express {
   for (const [path, sharers] of Map.groupBy(routes, (route) => route.path))
     mount(app, path, sharers, { deps, routes, authenticate });
 
-  app.use(() => {
-    throw new ServiceError('NOT_FOUND');
+  app.use((request) => {
+    throw new ServiceError('NOT_FOUND', `${request.path} does not exist; GET /docs lists the paths.`);
   });
   app.use(answerErrors(deps));
   return app;
@@ -73,14 +81,18 @@ function mount(
       continue;
     }
     const before = [
-      requireCaller(authenticate, route, all),
+      requireCaller(authenticate, route),
+      // Before the scope: every authenticated submit counts, whatever its outcome (design, "Gates").
       ...(route.submit === true ? [passGates(deps)] : []),
+      requireScope(route, all),
+      ...(route.checkPath === undefined ? [] : [checkPath(route.checkPath)]),
       ...(route.bodyLimitBytes === undefined ? [] : readJson(route.bodyLimitBytes)),
     ];
     const handle: RequestHandler = async (request, response) => {
       const caller = callerOf(response.locals);
       const owner = await resolveOwner(deps.db.system, caller, request);
       response.locals['accountId'] = owner.accountId;
+      if (owner.override) response.set('X-Service-Owner', owner.accountId);
       await route.handle({ request, response, body: response.locals['body'], caller, owner });
     };
     place[route.method](...before, handle, ...(route.submit === true ? [showLoadOfRefused(deps)] : []));
@@ -89,6 +101,13 @@ function mount(
   place.all(() => {
     throw new ServiceError('METHOD_NOT_ALLOWED', `This path takes ${allowed}.`, { headers: { Allow: allowed } });
   });
+}
+
+function checkPath(check: (request: Request) => void): Middleware {
+  return (request, _response, next) => {
+    check(request);
+    next();
+  };
 }
 
 function passGates(deps: ApiDeps): Middleware {
@@ -101,9 +120,9 @@ function passGates(deps: ApiDeps): Middleware {
 /** Refused submits, too, tell how the gates stand: those whose body is never read included (spec 4.1, 7). */
 function showLoadOfRefused(deps: ApiDeps): ErrorRequestHandler {
   return async (error: unknown, _request, response, next) => {
-    const caller: unknown = response.locals['caller'];
+    const caller = findCallerOf(response.locals);
     const accountId: unknown = response.locals['accountId'];
-    if (isCaller(caller)) {
+    if (caller !== null) {
       try {
         await showLoad(deps, response, caller, typeof accountId === 'string' ? accountId : caller.accountId);
       } catch (unread) {
@@ -117,14 +136,4 @@ function showLoadOfRefused(deps: ApiDeps): ErrorRequestHandler {
 
 function allowedMethods(methods: readonly Method[]): string {
   return methods.flatMap((method) => (method === 'get' ? ['GET', 'HEAD'] : [method.toUpperCase()])).join(', ');
-}
-
-function callerOf(locals: Record<string, unknown>): Caller {
-  const caller = locals['caller'];
-  if (!isCaller(caller)) throw new Error('a route with a scope runs after authentication');
-  return caller;
-}
-
-function isCaller(value: unknown): value is Caller {
-  return typeof value === 'object' && value !== null && 'accountId' in value && 'scopes' in value;
 }

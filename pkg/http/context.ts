@@ -38,6 +38,8 @@ export type Route = { method: Method; path: string } & (
       missingAuthorization?: 'AUTH_MISSING';
       /** A submit passes the gates, and says in headers how they stand (spec 4.1). */
       submit?: true;
+      /** Refuses a path that names nothing, before the body is looked at. */
+      checkPath?: (request: Request) => void;
       /** Bytes of JSON the route takes; none where it takes no body. */
       bodyLimitBytes?: number;
       handle: (exchange: Exchange & { caller: Caller; owner: Owner }) => Promise<void>;

@@ -20,7 +20,7 @@ export type DriversDeps = {
   browserExecutable: string;
   /** Where lanes find their API keys and secrets. */
   env: NodeJS.ProcessEnv;
-  /** Folder of mounted secrets, where browser lanes find the proxies of their countries. */
+  /** Folder of mounted secrets, where lanes find the proxies of their countries. */
   secretsDir: string;
   /** Called for every request of a page that the lane's egress guard refused. */
   onEgressRefused?: (surface: Surface) => void;
@@ -134,12 +134,13 @@ function openDriver(
         ...spec.model,
         providerId: spec.model.providerId,
         apiKey: readKey(deps.env, spec.model.apiKeyEnv, metadata.name),
+        proxies,
         clock,
         log,
       });
     case 'http': {
       const apiKey = readKey(deps.env, spec.profile.go.secret?.env, metadata.name);
-      return createHttpDriver({ profile: spec.profile, apiKey, clock, log });
+      return createHttpDriver({ profile: spec.profile, apiKey, proxies, clock, log });
     }
   }
 }

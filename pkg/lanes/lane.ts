@@ -95,7 +95,7 @@ const model = only({
   links: only({
     unwrap: yup
       .array()
-      .of(only({ host: text().required(), parameter: text().required() }))
+      .of(only({ host: text().required(), parameter: text().optional() }))
       .default([]),
     strip: yup.array().of(text().required()).default([]),
   }),

@@ -33,6 +33,11 @@ describe('a folder of lanes', () => {
     expect(await names()).toEqual(['first', 'second', 'third']);
   });
 
+  it('may hold watches, which are left to others', async () => {
+    await put('a.yaml', `kind: Watch\n---${yamlOf('one', 'assistant_one')}`);
+    expect(await names()).toEqual(['one']);
+  });
+
   it('may point at another origin than its files say', async () => {
     await put('a.yaml', yamlOf('one', 'assistant_one'));
     const [lane] = await loadLanes(dir, { replaceOrigin: { 'http://127.0.0.1:8090': 'http://127.0.0.1:4711' } });
@@ -53,8 +58,8 @@ describe('a folder of lanes', () => {
     { wrong: 'broken YAML', content: 'a: [', message: 'b.yaml: ' },
     { wrong: 'a key twice', content: 'kind: a\nkind: b', message: 'Map keys must be unique' },
     {
-      wrong: 'a second document that is no lane',
-      content: `${yamlOf('two', 'assistant_two')}---\nkind: Watch`,
+      wrong: 'a second document that is neither lane nor watch',
+      content: `${yamlOf('two', 'assistant_two')}---\nkind: Widget`,
       message: 'b.yaml (document 2): ',
     },
   ])('is refused with $wrong', async ({ content, message }) => {

@@ -107,6 +107,7 @@ function recorderOf(options: OperatorOptions, connection: Connection, name: stri
     reportingController: `searchcapture.io/${name}`,
     reportingInstance: options.instance,
     log: options.log,
+    registry: options.registry,
   });
 }
 

@@ -1,4 +1,5 @@
 export { pause, systemClock, type Clock } from './clock.ts';
+export { gather } from './gather.ts';
 export { startLoop, type Loop } from './loop.ts';
 export { DeadlineError, runProcess, withDeadline, type Lifetime } from './process.ts';
 export { runCommand } from './command.ts';

@@ -10,6 +10,7 @@ export {
 export { abandonSearch, cancelSearch } from './cancel.ts';
 export { claimCapture, renewLease, requeueCapture, type Claim } from './claim.ts';
 export { SEARCH_CANCELED, SEARCH_ENDED } from './end.ts';
+export { gatherSubmits } from './gather.ts';
 export { listJobs } from './list.ts';
 export { findBrokenInvariants } from './invariants.ts';
 export { chooseMethod, measureSearch } from './plan.ts';

@@ -3,6 +3,7 @@ import {
   fingerprint,
   parseSearchBody,
   ServiceError,
+  type ErrorCode,
   type SearchMethod,
   type SearchRequest,
   type Surface,
@@ -13,12 +14,15 @@ import type { Announcement, Announcer } from '../queue/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { requireDestination, resolveSigningSecret, sealInlineSecret, type Guard } from '../webhooks/index.ts';
 import { acceptSearches, type Accepted, type AcceptDeps, type Acceptor, type NewSearch } from './accept.ts';
+import type { AcceptOne } from './gather.ts';
 import { announceSoon } from './sweep.ts';
 
 /** What a search needs to know of a surface's lane. */
 export type LaneFacts = { live: boolean; unavailableReason: string | null; queueSeconds: number };
 
 export type SubmitDeps = AcceptDeps & {
+  /** For searches that are submitted one by one (`gatherSubmits`). */
+  acceptOne: AcceptOne;
   announcer: Announcer;
   guard: Guard;
   keyring: Keyring;
@@ -28,7 +32,13 @@ export type SubmitDeps = AcceptDeps & {
 
 export type Submitter = Acceptor;
 
-export type Submission = { request: SearchRequest; method: SearchMethod; waitSeconds: number };
+export type Submission = {
+  request: SearchRequest;
+  method: SearchMethod;
+  waitSeconds: number;
+  /** Stands before the paths of faults, for example `items[3].`. */
+  pathPrefix?: string;
+};
 
 /** Accepts one validated search and tells its lanes. Throws the `ServiceError` of the gate or rule that refuses it. */
 export async function submitSearch(
@@ -37,12 +47,9 @@ export async function submitSearch(
   submission: Submission,
 ): Promise<{ accepted: Accepted; load: AccountLoad }> {
   const search = await prepareSearch(deps, submitter, submission);
-  const { verdicts, load } = await acceptSearches(deps, submitter, [search]);
-  const [verdict] = verdicts;
-  if (verdict === undefined) throw new Error('a submit of one search has one verdict');
-  if ('rejected' in verdict) throw verdict.rejected;
-  await announce(deps, verdict.accepted.announcements);
-  return { accepted: verdict.accepted, load };
+  const { accepted, load } = await deps.acceptOne(submitter, search);
+  await announce(deps, accepted.announcements);
+  return { accepted, load };
 }
 
 /** The verdict of one item of a batch, by its place in the call. */
@@ -83,10 +90,16 @@ async function prepareItem(
 ): Promise<NewSearch | ServiceError> {
   try {
     const request = parseSearchBody(item, { path: `items[${index}]` });
-    return await prepareSearch(deps, submitter, { request, method: 'batch', waitSeconds: 0 });
+    return await prepareSearch(deps, submitter, {
+      request,
+      method: 'batch',
+      waitSeconds: 0,
+      pathPrefix: `items[${index}].`,
+    });
   } catch (error) {
-    // Only what is this item's own fault. A secret that can't be resolved, or a database that is away, is not.
-    if (error instanceof ServiceError && !ERRORS[error.code].retryable) return error;
+    // What hinders this item alone: without a secret the items of no webhook still run. A database that is away is not.
+    const isOwn = (code: ErrorCode): boolean => !ERRORS[code].retryable || code === 'WEBHOOK_SECRET_UNAVAILABLE';
+    if (error instanceof ServiceError && isOwn(error.code)) return error;
     throw error;
   }
 }
@@ -95,13 +108,13 @@ async function prepareItem(
 async function prepareSearch(
   deps: SubmitDeps,
   submitter: Submitter,
-  { request, method, waitSeconds }: Submission,
+  { request, method, waitSeconds, pathPrefix = '' }: Submission,
 ): Promise<NewSearch> {
   const lanes = await deps.lanes();
   for (const surface of request.surfaces) requireLane(surface, lanes.get(surface), method);
   const { webhook, idempotencyKey } = request;
   if (webhook !== null) {
-    await requireDestination(deps.guard, webhook.url, 'webhook.url');
+    await requireDestination(deps.guard, webhook.url, `${pathPrefix}webhook.url`);
     // Looked up now, because a delivery that can't be signed later would be a promise broken in silence (spec 6.6).
     if (webhook.secret === null)
       await resolveSigningSecret(deps.db.system, { accountId: submitter.accountId, keyring: deps.keyring });

@@ -1,3 +1,4 @@
+export { createDispatchMetrics } from './dispatch-metrics.ts';
 export { createLog, type Logger } from './log.ts';
 export {
   createCaptureMetrics,

@@ -1,6 +1,6 @@
 import type { Plans } from '../accounts/index.ts';
 import type { Keyring } from '../config/index.ts';
-import { ServiceError, type Surface } from '../contract/index.ts';
+import { ServiceError, type Surface, type WatchRunStatus } from '../contract/index.ts';
 import type { Database, Sql } from '../postgres/index.ts';
 import type { Clock } from '../runtime/index.ts';
 import { acceptSearchesIn, type LaneFacts, type NewSearch } from '../searches/index.ts';
@@ -10,6 +10,7 @@ import { claimDue, findDueAccounts, lockAccount, type DueWatch } from './due.ts'
 import { isPassing } from './failures.ts';
 import { judgeRuns, type RunVerdict } from './judge.ts';
 import { recordRuns, type RunOutcome } from './record.ts';
+import { spreadMs } from './schedule.ts';
 
 export type DispatchDeps = {
   db: Database;
@@ -21,7 +22,11 @@ export type DispatchDeps = {
   /** Watches with the same tick are dispatched spread over so long; 0 at once. */
   spreadSeconds: number;
   log: Logger;
+  /** Told of each run once it is committed, for metrics. */
+  onRun?: (run: RunReport) => void;
 };
+
+export type RunReport = { status: WatchRunStatus; /** From when the watch was due. */ latenessMs: number };
 
 type Lanes = ReadonlyMap<Surface, LaneFacts>;
 
@@ -79,9 +84,9 @@ async function dispatchBatch(
   onClaimed: (watch: DueWatch) => void,
 ): Promise<number> {
   const windowSeconds = deps.spreadSeconds;
-  return deps.db.asTenant(accountId, async (sql) => {
+  const recorded = await deps.db.asTenant(accountId, async (sql) => {
     const due = await claimDue(sql, { accountId, watchId, windowSeconds, limit: BATCH });
-    if (due.length === 0) return 0;
+    if (due.length === 0) return null;
     due.forEach(onClaimed);
     const { plan, now, ...account } = await lockAccount(sql, accountId);
     const ceilings = { queued: deps.plans.get(plan).queuedChildren, syncInFlight: 0 };
@@ -92,8 +97,19 @@ async function dispatchBatch(
     );
     const outcomes = await acceptRuns(sql, deps, { accountId, ceilings, lanes }, verdicts);
     await recordRuns(sql, outcomes, { accountId, now, windowSeconds, repeated: 'refuse' });
-    return outcomes.length;
+    return { outcomes, now };
   });
+  return recorded === null ? 0 : tellRuns(deps, recorded);
+}
+
+/** Resolves to how many there were. */
+function tellRuns(
+  { onRun, spreadSeconds }: DispatchDeps,
+  { outcomes, now }: { outcomes: readonly RunOutcome[]; now: Date },
+): number {
+  for (const { watch, status } of outcomes)
+    onRun?.({ status, latenessMs: now.getTime() - watch.nextRunAt.getTime() - spreadMs(watch, spreadSeconds) });
+  return outcomes.length;
 }
 
 type Acceptance = { accountId: string; ceilings: { queued: number; syncInFlight: number }; lanes: Lanes };
@@ -154,16 +170,18 @@ async function canSign(sql: Sql, { keyring }: DispatchDeps, accountId: string, d
 }
 
 /** Gives up this tick of a watch that can't be dispatched, so that it is tried again at the next one. */
-async function recordFailure({ db, spreadSeconds, log }: DispatchDeps, target: Target): Promise<number> {
+async function recordFailure(deps: DispatchDeps, target: Target): Promise<number> {
+  const { db, spreadSeconds, log } = deps;
   const { accountId, watchId } = target;
   try {
-    return await db.asTenant(accountId, async (sql) => {
+    const recorded = await db.asTenant(accountId, async (sql) => {
       const due = await claimDue(sql, { accountId, watchId, windowSeconds: spreadSeconds, limit: 1 });
       const { now } = await lockAccount(sql, accountId);
       const outcomes = due.map((watch) => ({ watch, status: 'failed' as const, jobId: null, detail: NOT_SUBMITTED }));
       await recordRuns(sql, outcomes, { accountId, now, windowSeconds: spreadSeconds, repeated: 'move on' });
-      return outcomes.length;
+      return { outcomes, now };
     });
+    return tellRuns(deps, recorded);
   } catch (error) {
     log.error({ err: error, ...target }, 'Could not record that a watch failed; it stays due');
     return 0;

@@ -4,26 +4,29 @@ import { toWatch, WATCH_COLUMNS, type WatchRow } from './rows.ts';
 
 /** A watch of a Kubernetes resource, whoever's account it is in, with what became of its latest run. */
 export type ManagedWatch = {
+  managedBy: string;
   accountId: string;
   watch: Watch;
   lastOutcome: WatchRunStatus | null;
   lastDetail: string | null;
 };
 
-/** The watches that belong to a resource and are not canceled: one, or two while its key moves to another account. */
-export async function readManagedWatches(sql: Sql, managedBy: string): Promise<ManagedWatch[]> {
-  const rows = await query<
-    WatchRow & { accountId: string; lastOutcome: WatchRunStatus | null; lastDetail: string | null }
-  >(
+/**
+ * The watches that belong to these resources and are not canceled: one each, or two while a resource's key moves to
+ * another account.
+ */
+export async function readManagedWatches(sql: Sql, managedBy: readonly string[]): Promise<ManagedWatch[]> {
+  const rows = await query<Omit<ManagedWatch, 'watch'> & WatchRow & { managedBy: string }>(
     sql,
     `SELECT w.*, r.status AS "lastOutcome", r.detail AS "lastDetail"
      FROM (SELECT account_id AS "accountId", ${WATCH_COLUMNS} FROM watches
-           WHERE managed_by = :managedBy AND status <> 'canceled') AS w
+           WHERE managed_by = ANY(:managedBy) AND status <> 'canceled') AS w
      LEFT JOIN LATERAL (SELECT status, detail FROM watch_runs WHERE watch_id = w.id
                         ORDER BY created_at DESC, id DESC LIMIT 1) AS r ON true`,
     { managedBy },
   );
   return rows.map(({ accountId, lastOutcome, lastDetail, ...row }) => ({
+    managedBy: row.managedBy,
     accountId,
     watch: toWatch(row),
     lastOutcome,
@@ -39,6 +42,21 @@ export async function cancelManagedWatches(sql: Sql, managedBy: string, exceptAc
      WHERE managed_by = :managedBy AND status <> 'canceled' AND account_id IS DISTINCT FROM :exceptAccountId`,
     { managedBy, exceptAccountId },
   );
+}
+
+/** Cancels the watches of managers with this prefix, but those of `kept` in one account. Resolves to how many. */
+export async function cancelOtherWatches(
+  sql: Sql,
+  wanted: { prefix: string; accountId: string; kept: readonly string[] },
+): Promise<number> {
+  const rows = await query<{ id: string }>(
+    sql,
+    `UPDATE watches SET status = 'canceled', paused_reason = NULL
+     WHERE starts_with(managed_by, :prefix) AND status <> 'canceled'
+       AND NOT (account_id = :accountId AND managed_by = ANY(:kept)) RETURNING id`,
+    wanted,
+  );
+  return rows.length;
 }
 
 /**

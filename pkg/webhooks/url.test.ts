@@ -36,6 +36,7 @@ describe('vetUrl', () => {
     { url: 'https://metadata.google.internal./', reason: 'public name' },
     { url: 'https://printer.local/', reason: 'public name' },
     { url: 'https://kubernetes.default.svc.cluster.local/', reason: 'public name' },
+    { url: 'https://kubernetes.default.svc/', reason: 'public name' },
     { url: 'https://postgres/', reason: 'public name' },
     { url: 'https://hooks.example.com../', reason: 'valid name' },
   ])('refuses $url', ({ url, reason }) => {

@@ -17,7 +17,7 @@ export type UrlVerdict =
   | { ok: false; reason: string };
 
 /** Names that mean something inside a network only; some resolvers answer them, others pass them to whoever asks. */
-const INTERNAL_SUFFIXES = ['localhost', 'localdomain', 'local', 'internal', 'intranet', 'lan', 'home.arpa'];
+const INTERNAL_SUFFIXES = ['localhost', 'localdomain', 'local', 'internal', 'intranet', 'lan', 'svc', 'home.arpa'];
 
 /**
  * Reads `WEBHOOK_EXTRA_DESTINATIONS`: comma-separated `host:port`, IPv6 in brackets. Throws a plain error that names

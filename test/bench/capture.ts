@@ -1,19 +1,22 @@
 import { parseLane } from '../../pkg/lanes/index.ts';
 import type { Profile } from '../../pkg/capture/index.ts';
-import { load, openBare, openOurs, time } from './contenders.ts';
+import { load, openBare, openOurs, timeAlone } from './contenders.ts';
 import { crawleeRate } from './crawlee.ts';
 import { startPage } from './page.ts';
-import { median, type Row } from './table.ts';
+import { mean, median, type Row } from './table.ts';
 
-const ROUNDS = 25;
+const ROUNDS = 15;
 const PARALLEL = [1, 2, 4];
-const PER_LEVEL = 40;
+const PER_LEVEL = 24;
 /** The levels are run through so often, in turns, as the machine is never quite the same twice. */
 const TURNS = 2;
 
 /**
- * A capture through the whole driver against a bare script that makes a fresh context, goes to the same page, waits for
- * the same node and reads it, and against Crawlee with fresh contexts. All in turns, in one run, on a browser each.
+ * A capture through the whole driver (a fresh context behind its own egress guard, readiness, reading into the answer
+ * tree; contexts are prepared while others wait) against a bare script that makes a fresh context for each capture, goes
+ * to the same page, waits for the same node and reads it, and against Crawlee with fresh contexts. Nobody aborts
+ * requests or keeps anything of one capture for the next. All in turns, in one run, on a browser each. Memory is that
+ * of the browser's processes, pages that several share counted once.
  */
 export async function benchCapture(): Promise<Row[]> {
   const page = await startPage();
@@ -24,8 +27,8 @@ export async function benchCapture(): Promise<Row[]> {
     for (const contender of [ours, bare, ours, bare]) await contender.capture();
     const times = { ours: [] as number[], bare: [] as number[] };
     for (let round = 0; round < ROUNDS; round += 1) {
-      times.ours.push(await time(ours.capture));
-      times.bare.push(await time(bare.capture));
+      times.ours.push(await timeAlone(ours.capture));
+      times.bare.push(await timeAlone(bare.capture));
     }
     const rows: Row[] = [
       {
@@ -49,15 +52,15 @@ export async function benchCapture(): Promise<Row[]> {
       rows.push(
         {
           name: `capture: per second, ${level} at a time, ours / bare`,
-          ours: median(found.ours),
-          bare: median(found.bare),
+          ours: mean(found.ours),
+          bare: mean(found.bare),
           unit: '/s',
           atLeast: 1,
         },
         {
           name: `capture: memory per parallel capture, ${level} at a time, ours / bare`,
-          ours: median(found.ourMiB),
-          bare: median(found.bareMiB),
+          ours: mean(found.ourMiB),
+          bare: mean(found.bareMiB),
           unit: 'MiB',
           atMost: 1.1,
         },
@@ -66,7 +69,7 @@ export async function benchCapture(): Promise<Row[]> {
       if (crawlee !== null)
         rows.push({
           name: `capture: per second, ${level} at a time, ours / Crawlee`,
-          ours: median(found.ours),
+          ours: mean(found.ours),
           bare: crawlee,
           unit: '/s',
           atLeast: 1,

@@ -1,8 +1,12 @@
 import { chromium } from 'playwright-core';
 import { createBrowserDriver, createBrowserPool, locateBrowser, type Profile } from '../../pkg/capture/index.ts';
 import { listTree, measureTreeMiB } from '../../pkg/capture/browser/processes.ts';
-import { systemClock } from '../../pkg/runtime/index.ts';
+import { pause, systemClock } from '../../pkg/runtime/index.ts';
 import { createLog } from '../../pkg/telemetry/index.ts';
+import { mean } from './table.ts';
+
+const SAMPLE_EVERY_MS = 200;
+const REST_MS = 150;
 
 /** One way to capture a page, on a browser of its own. */
 export type Contender = {
@@ -63,13 +67,19 @@ export async function openBare(url: string): Promise<Contender> {
   };
 }
 
-export async function time(work: () => Promise<void>): Promise<number> {
+/** How long it takes on a machine that has come to rest: nobody pays for what the one before leaves to be closed. */
+export async function timeAlone(work: () => Promise<void>): Promise<number> {
+  await pause(REST_MS);
+  return await time(work);
+}
+
+async function time(work: () => Promise<void>): Promise<number> {
   const startMs = performance.now();
   await work();
   return performance.now() - startMs;
 }
 
-/** Captures a second, `parallel` at a time, and the median of the browser's memory meanwhile. */
+/** Captures a second, `parallel` at a time, and the mean of the browser's memory meanwhile. */
 export async function load(
   contender: Contender,
   parallel: number,
@@ -85,12 +95,11 @@ export async function load(
   };
   const startMs = performance.now();
   const workers = Promise.all(Array.from({ length: parallel }, worker)).then(() => performance.now());
-  let endMs = 0;
-  while (endMs === 0) {
-    endMs = await Promise.race([workers, new Promise<number>((resolve) => setTimeout(resolve, 500, 0))]);
-    if (endMs === 0) sizes.push(await contender.memoryMiB());
-  }
-  sizes.sort((a, b) => a - b);
-  const memoryMiB = sizes[Math.floor(sizes.length / 2)] ?? (await contender.memoryMiB());
-  return { perSecond: count / ((endMs - startMs) / 1000), memoryMiB };
+  let endMs: number | null = null;
+  do {
+    // Renderers come and go with the pages: only many looks at both sides' ups and downs compare.
+    endMs = await Promise.race([workers, pause(SAMPLE_EVERY_MS).then(() => null)]);
+    sizes.push(await contender.memoryMiB());
+  } while (endMs === null);
+  return { perSecond: count / ((endMs - startMs) / 1000), memoryMiB: mean(sizes) };
 }

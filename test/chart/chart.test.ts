@@ -165,7 +165,7 @@ function containersOf(pod: Record<string, unknown>): Record<string, unknown>[] {
   it('shows and alerts only on metrics that exist', async () => {
     const files = ['files/prometheus/rules.yaml', 'files/grafana/search-capture.json'];
     const text = (await Promise.all(files.map((file) => readFile(join(CHART, file), 'utf8')))).join('\n');
-    const sources = ['pkg/telemetry/metrics.ts', 'pkg/operator/kube/metrics.ts'];
+    const sources = ['pkg/telemetry/metrics.ts', 'pkg/telemetry/dispatch-metrics.ts', 'pkg/operator/kube/metrics.ts'];
     const code = (await Promise.all(sources.map((path) => readFile(join(CHART, '../..', path), 'utf8')))).join('\n');
     const named = [...text.matchAll(/\b(?:scs|controller_runtime|leader_election|workqueue)_[a-z_]+/g)].map(
       ([name]) => name,

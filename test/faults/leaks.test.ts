@@ -87,11 +87,18 @@ async function captureOnce(driver: Driver, pool: BrowserPool, trouble: Trouble, 
     wantsProof: index % 2 === 0,
     timeoutMs,
   } as const;
-  if (trouble.cancels === true) setTimeout(() => cancel.abort(), 200);
-  if (trouble.killsBrowser === true) setTimeout(() => killBrowsers(pool), 200);
+  const strike = setTimeout(() => {
+    if (trouble.cancels === true) cancel.abort();
+    if (trouble.killsBrowser === true) killBrowsers(pool);
+  }, 200);
   const startMs = performance.now();
-  const result = await driver.capture(task, AbortSignal.any([cancel.signal, stop]));
-  return { trouble, result, overtimeMs: performance.now() - startMs - timeoutMs };
+  try {
+    const result = await driver.capture(task, AbortSignal.any([cancel.signal, stop]));
+    return { trouble, result, overtimeMs: performance.now() - startMs - timeoutMs };
+  } finally {
+    // A capture that another one's kill has ended early must not strike those that come after it.
+    clearTimeout(strike);
+  }
 }
 
 function killBrowsers(pool: BrowserPool): void {
@@ -176,10 +183,23 @@ async function watchForLeaks(driver: Driver, pool: BrowserPool): Promise<void> {
   await until(() => pool.processGroups().length <= 1, { timeoutMs: 20_000, what: 'old browsers have ended' });
   const again = await captureMany(driver, pool, 1, stop.signal);
   expect(again.map(({ result }) => result.outcome)).toEqual(['completed']);
-  const [group = 0] = pool.processGroups();
-  expect(await measureTreeMiB(group)).toBeLessThan(BROWSER_MIB);
+  expect(await sizeOfLargest(pool)).toBeLessThan(BROWSER_MIB);
   expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0);
   expect(heapMiB() - heapBefore).toBeLessThan(HEAP_GROWTH_MIB);
+}
+
+/** While one is in use: the browser of the last capture may have had its last use, and be gone. */
+async function sizeOfLargest(pool: BrowserPool): Promise<number> {
+  const lease = await pool.lease(
+    { key: 'size', options: {}, initScript: '' },
+    CAPTURE_MS,
+    new AbortController().signal,
+  );
+  const sizes = await Promise.all(pool.processGroups().map(measureTreeMiB));
+  lease.release();
+  const known = sizes.filter((size) => size !== null);
+  expect(known).not.toEqual([]);
+  return Math.max(...known);
 }
 
 describe('a page that hangs', () => {
@@ -187,7 +207,10 @@ describe('a page that hangs', () => {
     const recycle = { uses: 60, ageSeconds: 3600, memoryMiB: 4096 };
     const executablePath = await locateBrowser({ path: process.env['BROWSER_EXECUTABLE'] ?? '' });
     const pool = createBrowserPool({ executablePath, concurrency: 1, recycle, clock: systemClock, log });
-    const driver = createBrowserDriver({ profile: profileOf(site), pool, clock: systemClock, log });
+    const profile = profileOf(site);
+    // Nor do the steps before leaving add to it, which such a page doesn't let anybody make.
+    const read = { ...profile.read, leave: [{ click: '.answer' }] };
+    const driver = createBrowserDriver({ profile: { ...profile, read }, pool, clock: systemClock, log });
     const never = new AbortController().signal;
     try {
       await captureOnce(driver, pool, WELL, 0, never);

@@ -48,6 +48,14 @@ it('tells usage by surface, region and method, and what is left to spend', async
   expect(text).toContain('{"surface":"engine_news","region":"de","method":"sync","callCount":1,"creditsCharged":3}');
 }, 30_000);
 
+it('tells an internal key the plan, the usage and the balance of the owner that it names', async () => {
+  const staff = await openAccount(service.database.db, { plan: 'internal', credits: 0 });
+  const { key } = await openKey(service.database.db, staff, 'internal');
+  const { text, headers } = await callApi(service.api.url, key, 'GET', `/v1/usage?owner=${service.accountId}`);
+  expect(JSON.parse(text)).toMatchObject({ owner: service.accountId, plan: { id: 'pro' }, balance: { total: 97 } });
+  expect(headers.get('x-service-owner')).toBe(service.accountId);
+});
+
 it('tells the headroom of each gate', async () => {
   const { body } = await service.call('GET', '/v1/async/status');
   expect(body).toMatchObject({

@@ -88,6 +88,19 @@ it('refuses what the queue has no room for', async () => {
   expect(full).toMatchObject({ status: 429, body: { code: 'QUEUE_CAPACITY_EXCEEDED' } });
   expect(full.headers.get('retry-after')).not.toBeNull();
   expect(full.headers.get('x-concurrency-queued')).toBe('999');
+  // What somebody waits for has a gate of its own: here it is let in, and only finds nobody who captures.
+  const waited = { query: 'bicycles', surfaces: ['engine_news', 'engine_search'] };
+  const inFlight = await callApi(service.api.url, key, 'POST', '/v1/search', waited, { prefer: 'wait=0' });
+  expect(inFlight).toMatchObject({ status: 504, body: { code: 'SURFACE_TIMEOUT' } });
+});
+
+it('counts a submit that its key may not make', async () => {
+  const { key } = await openKey(service.database.db, await openAccount(service.database.db), 'live', ['jobs:read']);
+  const refuse = () => callApi(service.api.url, key, 'POST', '/v1/search', SEARCH);
+  const [first, next] = [await refuse(), await refuse()];
+  expect([first.status, next.status]).toEqual([403, 403]);
+  const left = ({ headers }: typeof first) => Number(headers.get('x-ratelimit-remaining'));
+  expect(left(next)).toBe(left(first) - 1);
 });
 
 it('refuses a fifth synchronous capture in flight on the free plan', async () => {
@@ -109,7 +122,13 @@ it('refuses a fifth synchronous capture in flight on the free plan', async () =>
 it('answers a batch item by item, in order', async () => {
   const key = await newcomer(500);
   const { status, body } = await callApi(service.api.url, key, 'POST', '/v1/search/batch', {
-    items: [SEARCH, { query: '', surfaces: ['engine_news'] }, { query: 'q', surfaces: ['assistant_four'] }, SEARCH],
+    items: [
+      SEARCH,
+      { query: '', surfaces: ['engine_news'] },
+      { query: 'q', surfaces: ['assistant_four'] },
+      SEARCH,
+      { ...SEARCH, webhook: { url: 'https://10.0.0.1/' } },
+    ],
   });
   expect(status).toBe(200);
   expect(body.items).toMatchObject([
@@ -117,6 +136,7 @@ it('answers a batch item by item, in order', async () => {
     { index: 1, status: 'rejected', code: 'VALIDATION_FAILED' },
     { index: 2, status: 'rejected', code: 'UNSUPPORTED_METHOD_FOR_SURFACE' },
     { index: 3, status: 'accepted' },
+    { index: 4, status: 'rejected', code: 'VALIDATION_FAILED', details: [{ path: 'items[4].webhook.url' }] },
   ]);
   const poor = await newcomer(5);
   const refused = await callApi(service.api.url, poor, 'POST', '/v1/search/batch', { items: [SEARCH, SEARCH] });

@@ -164,6 +164,7 @@ describe('a request body is allowed by the document and by the service alike', (
     ['SearchBody', 'a target of 101', { ...fine, extract: { targets: ['a'.repeat(101)] } }, false],
     ['SearchBody', 'a city of 101', { ...fine, region: { country: 'US', city: 'a'.repeat(101) } }, false],
     ['SearchBody', 'a key of 255', { ...fine, idempotencyKey: 'k'.repeat(255) }, true],
+    ['SearchBody', 'a key with a NUL', { ...fine, idempotencyKey: 'a\u0000' }, false],
     ['SearchBody', 'a key of 256', { ...fine, idempotencyKey: 'k'.repeat(256) }, false],
     ['SearchBody', 'query and prompt', { ...fine, prompt: 'q' }, false],
     ['SearchBody', 'neither query nor prompt', { surfaces: ['engine_news'] }, false],
@@ -178,6 +179,7 @@ describe('a request body is allowed by the document and by the service alike', (
     ['SearchBody', 'no language', { ...fine, region: { country: 'CN', language: 'german!' } }, false],
     ['SearchBody', 'a webhook', { ...fine, webhook: { url: 'https://a.example/x?y=1' } }, true],
     ['SearchBody', 'a webhook without url', { ...fine, webhook: {} }, false],
+    ['SearchBody', 'a secret with a NUL', { ...fine, webhook: { url: 'https://a.example/', secret: '\u0000' } }, false],
     [
       'SearchBody',
       'a webhook url of 2049',

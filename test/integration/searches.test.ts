@@ -219,6 +219,26 @@ describe('settling', () => {
     });
     expect(await load()).toMatchObject({ balance: 100, held: 0, queued: 0, running: 0 });
   });
+
+  it('waits twice as long before each further attempt', async () => {
+    let claim = await claimFirst(await accept(test.db, accountId));
+    for (const seconds of [100, 200]) {
+      const result = { outcome: 'crashed', detail: 'The renderer died.' } as const;
+      const settlement = { claim, result, proofs: [], mentions: null, warnings: [] };
+      expect(await settleCapture({ ...deps(), retryBackoffSeconds: 100 }, settlement)).toEqual({ retried: true });
+      const [row] = await query<{ waits: number }>(
+        test.db.system,
+        'SELECT extract(epoch FROM announce_at - now())::float8 AS waits FROM captures WHERE id = :captureId',
+        { captureId: claim.captureId },
+      );
+      expect(row?.waits).toBeGreaterThan(seconds - 60);
+      expect(row?.waits).toBeLessThanOrEqual(seconds);
+      const next = { captureId: claim.captureId, surface: 'assistant_one', fence: claim.fence + 1 } as const;
+      const again = await claimCapture(test.db, next, 30);
+      if (again === null) throw new Error('the retry can not be claimed');
+      claim = again;
+    }
+  });
 });
 
 describe('a fence that moved', () => {

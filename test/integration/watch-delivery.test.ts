@@ -70,3 +70,20 @@ it('a watch that was made over REST runs at its tick, is captured, charged and d
     ).toBe(true);
   }
 }, 150_000);
+
+it('the dispatcher counts and times runs and attempts', async () => {
+  await until(() => readMetrics().then((text) => /scs_webhook_attempts_total{outcome="delivered"} 2/.test(text)), {
+    timeoutMs: 30_000,
+    what: 'both attempts are counted',
+  });
+  const text = await readMetrics();
+  expect(text).toContain('scs_watch_runs_total{status="dispatched"} 1');
+  expect(text).toContain('scs_watch_lateness_seconds_count 1');
+  expect(text).toContain('scs_watch_lateness_seconds_bucket{le="30"} 1');
+  expect(text).toContain('scs_webhook_attempt_seconds_count{outcome="delivered"} 2');
+}, 60_000);
+
+async function readMetrics(): Promise<string> {
+  const answer = await fetch(`${service.dispatcher.url}/metrics`, { signal: AbortSignal.timeout(10_000) });
+  return answer.text();
+}

@@ -152,21 +152,23 @@ describe('a search that no secret can sign', () => {
   };
 
   it.each(Object.entries(without))(
-    'is refused because %s, alone or in a batch, and leaves no job, no hold and no key',
+    'is refused because %s, alone or as an item of a batch, and leaves no job, no hold and no key',
     async (_, prepare) => {
       const accountId = await openAccount(database.db);
       await prepare(accountId);
       const { key } = await openKey(database.db, accountId);
       const body = { ...SEARCH, idempotencyKey: 'once' };
+      const answer = await callApi(api.url, key, 'POST', '/v1/search', body);
+      expect(answer).toMatchObject({ status: 503, body: { code: 'WEBHOOK_SECRET_UNAVAILABLE' } });
+      const batch = await callApi(api.url, key, 'POST', '/v1/search/batch', { items: [{}, body] });
+      expect(batch.body.items).toMatchObject([
+        { index: 0, status: 'rejected', code: 'VALIDATION_FAILED' },
+        { index: 1, status: 'rejected', code: 'WEBHOOK_SECRET_UNAVAILABLE' },
+      ]);
+      expect(await leftBehind(accountId)).toEqual(NOTHING);
       const unsigned = { query: 'bicycles', surfaces: ['engine_news'] };
-      for (const [path, sent] of [
-        ['/v1/search', body],
-        ['/v1/search/batch', { items: [unsigned, body] }],
-      ] as const) {
-        const answer = await callApi(api.url, key, 'POST', path, sent);
-        expect(answer).toMatchObject({ status: 503, body: { code: 'WEBHOOK_SECRET_UNAVAILABLE' } });
-        expect(await leftBehind(accountId)).toEqual(NOTHING);
-      }
+      const mixed = await callApi(api.url, key, 'POST', '/v1/search/batch', { items: [body, unsigned] });
+      expect(mixed.body.items.map(({ status }) => status)).toEqual(['rejected', 'accepted']);
 
       const inline = { ...SEARCH, webhook: { ...WEBHOOK, secret: 'my own' } };
       expect((await callApi(api.url, key, 'POST', '/v1/search', inline)).status).toBe(202);

@@ -301,7 +301,7 @@ describeOnKube('the controller of CaptureLanes', () => {
       ],
     });
     const words =
-      'Pod failing-1 does not start (CrashLoopBackOff): exit code 1, Error, its last words: DATABASE_URL (Postgres): it must be set';
+      'Pod failing-1 does not start (CrashLoopBackOff): exit code 1, Error, its last words: DATABASE_URL (Postgres): it must be set. See its log: kubectl logs failing-1 --previous';
     expect(await waitFor('failing', 'Ready', 'PodsFailing')).toMatchObject({ status: 'False', message: words });
     expect(await waitFor('failing', 'Degraded', 'PodsFailing')).toMatchObject({ status: 'True', message: words });
     expect((await readLanes(sql())).get('assistant_five')).toMatchObject({ live: true, unavailableReason: words });

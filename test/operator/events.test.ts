@@ -97,6 +97,16 @@ describeOnKube('an event recorder', () => {
     expect(await list()).toHaveLength(26);
   });
 
+  it('paces what comes from many objects at once, and hurries at its end', async () => {
+    const many = Array.from({ length: 130 }, (_, at) => ({ ...regarding.metadata, uid: `uid-${at}` }));
+    for (const metadata of many) recorder.record({ ...note('New'), regarding: { ...regarding, metadata } });
+    await until(async () => (await list()).length === 100, { timeoutMs: 20_000, what: 'the burst' });
+    timers.advance(100);
+    await until(async () => (await list()).length === 101, { timeoutMs: 20_000, what: 'one more' });
+    await recorder.stop();
+    expect(await list()).toHaveLength(130);
+  });
+
   it('cuts a note that is too long, and writes nothing after its stop', async () => {
     recorder.record(note('ü'.repeat(5_000)));
     await recorder.stop();

@@ -32,10 +32,12 @@ export function createCiteFinder(options: {
   return {
     listed,
     ofUrl,
-    /** A new occurrence of the listed entry that `ref` names. */
-    ofRef(ref: string | undefined, title: string, role: SourceRole): Cite | null {
-      const entry = ref === undefined ? undefined : byRef.get(ref);
-      return entry === undefined ? null : { url: entry.url, title: title || entry.title, role };
+    /** New occurrences of the listed entries that `ref` names: one, or several as in `1, 3`. */
+    ofRefs(ref: string | undefined, title: string, role: SourceRole): Cite[] {
+      const whole = byRef.get(ref ?? '');
+      if (whole !== undefined) return [{ url: whole.url, title: title || whole.title, role }];
+      const names = (ref ?? '').split(/[\s,;]+/).map((name) => byRef.get(name));
+      return names.flatMap((entry) => (entry === undefined ? [] : [{ url: entry.url, title: entry.title, role }]));
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { Element } from 'hast';
-import { attribute, isElement, isSilent } from './html-elements.ts';
+import { attribute, findElement, isElement, isSilent, plainText } from './html-elements.ts';
 import type { Alignment, Inline } from './tree.ts';
 
 /** A page can claim any span; beyond this it is only padding. */
@@ -46,6 +46,25 @@ export function layOutRows(rows: readonly Element[], readCell: (cell: Element) =
     skipReserved();
     return line;
   });
+}
+
+const CODE_CELL = /(?:^|\s)(?:blob-code|hljs-ln-code)(?:\s|$)/;
+
+/**
+ * The lines of code that a table only lays out beside their numbers, each row one cell that is nothing but code. Null
+ * for every other table.
+ */
+export function findCodeCells(rows: readonly Element[]): Element[] | null {
+  const lines = rows.map((row) => {
+    const cells = row.children.filter((cell) => isElement(cell) && !isSilent(cell) && plainText(cell).trim() !== '');
+    const [cell] = cells;
+    if (cells.length > 1 || !isElement(cell)) return null;
+    if (CODE_CELL.test(attribute(cell, 'className') ?? '')) return cell;
+    const code = findElement(cell, ({ tagName }) => tagName === 'pre');
+    return code !== null && plainText(code).trim() === plainText(cell).trim() ? code : null;
+  });
+  const found = lines.filter((line) => line !== null);
+  return found.length > 0 && found.length === lines.length ? found : null;
 }
 
 /** True where the first row is marked as the head, or all its cells are. */

@@ -11,10 +11,11 @@ import {
   isSilent,
   sourceText,
 } from './html-elements.ts';
+import { collectCodeBars, type CodeBars } from './html-code.ts';
 import { parseHtml } from './html-source.ts';
 import { collectNotes, type Notes } from './html-notes.ts';
 import { readFormula } from './html-math.ts';
-import { findAlignments, findTableParts, hasHead, layOutRows } from './html-table.ts';
+import { findAlignments, findCodeCells, findTableParts, hasHead, layOutRows } from './html-table.ts';
 import { headingDepth, PLAIN, type Block, type Cite, type Marks } from './tree.ts';
 
 /** Reads HTML into the answer tree, in one walk over the parsed document. */
@@ -27,10 +28,16 @@ export function readHtmlTree(html: string, cites: CiteFinder): Block[] {
 /** The same for HTML that stands inside another text. */
 export function readHtmlInto(builder: TreeBuilder, html: string, cites: CiteFinder): void {
   const root = parseHtml(html);
-  walkAll(root.children, PLAIN, { builder, cites, notes: collectNotes(root), inHeading: false });
+  walkAll(root.children, PLAIN, {
+    builder,
+    cites,
+    notes: collectNotes(root),
+    bars: collectCodeBars(root),
+    inHeading: false,
+  });
 }
 
-type Walk = { builder: TreeBuilder; cites: CiteFinder; notes: Notes; inHeading: boolean };
+type Walk = { builder: TreeBuilder; cites: CiteFinder; notes: Notes; bars: CodeBars; inHeading: boolean };
 
 const STYLES: Record<string, Partial<Marks>> = {
   b: { strong: true },
@@ -60,7 +67,7 @@ function walkElement(node: Element, marks: Marks, walk: Walk): void {
     readCitation(node, marks, walk);
     return;
   }
-  if (isSilent(node) || walk.notes.isSource(node)) return;
+  if (isSilent(node) || walk.notes.isSource(node) || walk.bars.isLabel(node)) return;
   const formula = readFormula(node);
   if (formula !== null) {
     builder.text(formula, marks);
@@ -169,33 +176,38 @@ function readLinked(nodes: readonly RootContent[], cite: Cite | null, marks: Mar
 
 /** An element that the in-page reader marked; see `readHtml` for the attributes. */
 function readCitation(node: Element, marks: Marks, walk: Walk): void {
-  const cite = findCite(node, marks, walk.cites);
+  const cites = findCites(node, marks, walk.cites);
   if (attribute(node, 'dataScsChip') === undefined) {
-    readLinked(node.children, cite, marks, walk);
+    readLinked(node.children, cites[0] ?? null, marks, walk);
     return;
   }
-  if (cite === null) walk.builder.gap('words');
-  else walk.builder.chip(cite, true);
+  if (cites.length === 0) walk.builder.gap('words');
+  for (const cite of cites) walk.builder.chip(cite, true);
 }
 
 function isMarked(node: Element): boolean {
   return attribute(node, 'dataScsCite') !== undefined;
 }
 
-function findCite(node: Element, marks: Marks, cites: CiteFinder): Cite | null {
+/** One mark may stand for several sources: `+2`, `[1, 3]`. */
+function findCites(node: Element, marks: Marks, cites: CiteFinder): Cite[] {
   const role = toRole(attribute(node, 'dataScsCite') ?? '');
-  const title = attribute(node, 'dataScsTitle') ?? '';
+  const titles = (attribute(node, 'dataScsTitle') ?? '').split('\n');
+  const [title = ''] = titles;
   const inner = (): string | undefined => {
     const anchor = findElement(node, (element) => element.tagName === 'a' && attribute(element, 'href') !== undefined);
     return anchor === null ? undefined : attribute(anchor, 'href');
   };
-  return (
-    cites.ofUrl(attribute(node, 'dataScsUrl'), title, role) ??
-    cites.ofRef(attribute(node, 'dataScsRef'), title, role) ??
+  const urls = (attribute(node, 'dataScsUrl') ?? '').split(' ');
+  const named = urls.flatMap((url, index) => cites.ofUrl(url, titles[index] ?? '', role) ?? []);
+  if (named.length > 0) return named;
+  const referred = cites.ofRefs(attribute(node, 'dataScsRef'), title, role);
+  if (referred.length > 0) return referred;
+  const around =
     cites.ofUrl(attribute(node, 'href'), title, role) ??
     cites.ofUrl(inner(), title, role) ??
-    cites.ofUrl(marks.link?.url, title, role)
-  );
+    cites.ofUrl(marks.link?.url, title, role);
+  return around === null ? [] : [around];
 }
 
 function readImage(node: Element, marks: Marks, { builder }: Walk): void {
@@ -206,16 +218,28 @@ function readImage(node: Element, marks: Marks, { builder }: Walk): void {
   builder.gap('words');
 }
 
-function readCode(node: Element, marks: Marks, { builder, cites }: Walk): void {
+function readCode(node: Element, marks: Marks, { builder, cites, bars }: Walk): void {
   const parts = findElements(node, (element) => element.tagName === 'code');
   // Pages put a label and a copy button into the same box; the code is then the one element that says so.
   const [code = node] = parts.length === 1 ? parts : [];
-  builder.code(codeLanguage([...parts, node]), sourceText(code));
+  builder.code(codeLanguage([...parts, node]) ?? bars.languageOf(node), sourceText(code));
   // A code block holds no links, but what it cites is cited.
   for (const link of findElements(node, (element) => element.tagName === 'a' || isMarked(element))) {
-    const cite = isMarked(link) ? findCite(link, marks, cites) : cites.ofUrl(attribute(link, 'href'), '', 'citation');
-    if (cite !== null) builder.chip(cite, false);
+    const cited = isMarked(link)
+      ? findCites(link, marks, cites)
+      : [cites.ofUrl(attribute(link, 'href'), '', 'citation')].filter((cite) => cite !== null);
+    for (const cite of cited) builder.chip(cite, false);
   }
+}
+
+/** Where a line has a cell of its own, it ends with it. */
+function readCodeLines(table: Element, lines: readonly Element[], builder: TreeBuilder): void {
+  const parts = findElements(table, (element) => ['pre', 'code'].includes(element.tagName));
+  const inside = parts.flatMap((part) => findElements(part, (element) => element.tagName === 'code'));
+  builder.code(
+    codeLanguage([...inside, ...parts, table]),
+    lines.map((line) => sourceText(line).replace(/\n$/, '')).join('\n'),
+  );
 }
 
 function listStart(node: Element): number | null {
@@ -262,6 +286,11 @@ function readTable(node: Element, marks: Marks, walk: Walk): void {
     return;
   }
   for (const caption of captions) walkElement(caption, marks, walk);
+  const lines = findCodeCells(rows);
+  if (lines !== null) {
+    readCodeLines(node, lines, builder);
+    return;
+  }
   builder.table({
     rows: layOutRows(rows, (cell) => builder.cell(() => walkAll(cell.children, marks, walk))),
     alignments: findAlignments(rows),

@@ -36,10 +36,33 @@ function parseHttp(href: string, baseUrl: string | null): URL | null {
 function unwrap(url: URL, rules: LinkRules): URL | null {
   for (const { host, parameter } of rules.unwrap ?? []) {
     if (url.host !== host && url.hostname !== host && !url.hostname.endsWith(`.${host}`)) continue;
-    const target = url.searchParams.get(parameter);
-    if (target !== null) return parseHttp(target, null);
+    const target = parameter === undefined ? findInPath(url) : readTarget(url.searchParams.get(parameter));
+    if (target !== null) return target;
   }
   return null;
+}
+
+/** As it is, or in base64 behind a few characters of the engine's own. */
+function readTarget(value: string | null): URL | null {
+  if (value === null) return null;
+  const encoded = /^.{0,8}?(aHR0c[\w+/-]+)=*$/.exec(value)?.[1];
+  return parseHttp(encoded === undefined ? value : Buffer.from(encoded, 'base64').toString('utf8'), null);
+}
+
+/** `/go/https://a.example/b`, or percent-encoded as one of several segments: `/RU=https%3a%2f%2fa.example%2fb/RK=2`. */
+function findInPath({ pathname, search }: URL): URL | null {
+  const plain = /\/(https?:\/\/.+)$/i.exec(pathname)?.[1];
+  if (plain !== undefined) return parseHttp(plain + search, null);
+  const encoded = /https?%3a[^/]+/i.exec(pathname)?.[0];
+  return encoded === undefined ? null : parseHttp(decode(encoded), null);
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return '';
+  }
 }
 
 /** Works on the written query, because URLSearchParams would re-encode the parameters that stay. */

@@ -23,18 +23,19 @@ export function noteTitle(words: string, url: string): string {
     .replace(/^[\s\p{P}]+|[\s\p{Pd}:,;(]+$/gu, '');
 }
 
-/** Writes text in which `[1]` cites the listed source of that name, where `markers` are read. */
+/** Writes text in which `[1]` or `[1, 2]` cites the listed sources of these names, where `markers` are read. */
 export function writeMarked(text: string, marks: Marks, { builder, cites, markers }: Marking): void {
   if (!markers || marks.code || marks.link !== null) {
     builder.text(text, marks);
     return;
   }
   let from = 0;
-  for (const { 0: mark, 1: name, index } of text.matchAll(/\[(\d{1,3})\]/g)) {
-    const cite = cites.ofRef(name, '', 'citation');
-    if (cite === null) continue;
+  for (const { 0: mark, 1: name, index } of text.matchAll(/\[(\d{1,3}(?:, ?\d{1,3})*)\]/g)) {
+    const cited = cites.ofRefs(name, '', 'citation');
+    // Where a number names nothing it is no mark: an interval, an index.
+    if (cited.length !== (name ?? '').split(',').length) continue;
     builder.text(text.slice(from, index), marks);
-    builder.chip(cite, true);
+    for (const cite of cited) builder.chip(cite, true);
     from = index + mark.length;
   }
   builder.text(text.slice(from), marks);

@@ -84,7 +84,14 @@ describe('text of an HTML answer', () => {
     [
       'keeps code without the numbers of its lines',
       '<table><tr><td class="linenos"><pre>1\n2</pre></td><td><pre>a\nb</pre></td></tr></table><pre><code><span style="user-select: none">1</span>c\n<div>d</div><div></div><div>e</div></code></pre>',
-      'a b\n\nc\nd\n\ne',
+      'a\nb\n\nc\nd\n\ne',
+    ],
+    [
+      'takes the bar above code for the page’s, and a word that the author wrote for text',
+      '<div><div><span>python</span><button>Copy</button></div><div><pre><code class="language-python">a</code></pre></div></div>' +
+        '<div><span>SQL</span><button>Copy</button><pre>b</pre></div><div><p>python</p><pre><code class="language-python">c</code></pre></div>' +
+        '<div><span>Output</span><pre>d</pre></div><div><div>bash</div><pre><code class="language-python">e</code></pre></div>',
+      'a\n\nb\n\npython\n\nc\n\nOutput\n\nd\n\nbash\n\ne',
     ],
     ['keeps a way to a place in the answer', '<p><a href="#b">b</a></p><h2 id="b">b</h2>', 'b\n\nb'],
     ['keeps emoji, CJK and right-to-left text', '<p>👩‍👩‍👧 日本語 مرحبا</p>', '👩‍👩‍👧 日本語 مرحبا'],

@@ -24,14 +24,18 @@ export type Live = LaunchedBrowser & {
 };
 
 const OPEN_TIMEOUT_MS = 15_000;
-const CLOSE_TIMEOUT_MS = 5_000;
+/** A hung page holds its slot for five seconds beyond its deadline at most: one of them is for the last steps there. */
+const CLOSE_TIMEOUT_MS = 3_500;
 
 /** A page in a context of its own, prepared beforehand where one of this recipe was. */
 export async function openPage(live: Live, recipe: PageRecipe): Promise<Opened> {
   const warm = await takeWarm(live, recipe.key);
   const context = warm?.context ?? (await openContext(live, recipe));
   const page = warm?.page ?? null;
-  return { context, page: page === null || page.isClosed() ? await addPage(context) : page };
+  if (page === null || page.isClosed()) return { context, page: await addPage(context) };
+  // Its browser may have died since: only an answer tells, the news of the death comes late.
+  await inTime(page.evaluate('0'), 'a prepared page');
+  return { context, page };
 }
 
 /** A browser that opens nothing in this time is broken: that is no time-out of the surface, and worth another attempt. */
@@ -61,7 +65,7 @@ function openContext({ browser }: Live, recipe: PageRecipe): Promise<BrowserCont
   return inTime(opening(), 'a context');
 }
 
-/** Rejects when it takes longer than five seconds. */
+/** Rejects when it takes longer than three and a half seconds. */
 export function closeContext(context: BrowserContext): Promise<void> {
   return withDeadline(context.close(), CLOSE_TIMEOUT_MS, 'closing a context');
 }

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, describe, expect, it } from '@jest/globals';
+import type { BrowserContext, Page } from 'playwright-core';
 import { createLog } from '../../telemetry/index.ts';
 import { findSandboxFault } from './launch.ts';
 import { locateBrowser } from './locate.ts';
@@ -40,6 +41,10 @@ async function browserOf(page: PageLease['page']): Promise<number> {
   const session = await page.context().browser()?.newBrowserCDPSession();
   const { processInfo } = (await session?.send('SystemInfo.getProcessInfo')) ?? { processInfo: [] };
   return processInfo.find(({ type }) => type === 'browser')?.id ?? -1;
+}
+
+function isPrepared(context: BrowserContext, current: Page): boolean {
+  return context !== current.context() && context.pages().length > 0;
 }
 
 /** One use of the pool; the process that served it. */
@@ -79,6 +84,7 @@ describe('a pool of browsers', () => {
     expect(await second.page.evaluate('globalThis.prepared')).toBe(true);
     const german = await lease(await openPool(), { ...RECIPE, key: 'de', options: { locale: 'de-DE' } });
     expect(await german.page.evaluate('navigator.language')).toBe('de-DE');
+    expect(await german.page.evaluate(`document.createElement('canvas').getContext('webgl')`)).toBeNull();
   });
 
   it('serves at most so many at once, in the order they came', async () => {
@@ -105,6 +111,28 @@ describe('a pool of browsers', () => {
     await until(() => page.isClosed());
     release();
     expect(await useOnce(pool)).not.toBe(pid);
+  });
+
+  it.each(['nothing', 'a page'])('loses no capture to a browser that died idle, with %s prepared', async (prepared) => {
+    const pool = await openPool();
+    const { page, warmNext, release } = await lease(pool);
+    if (prepared === 'a page') {
+      warmNext();
+      await until(() => (page.context().browser()?.contexts() ?? []).some((other) => isPrepared(other, page)));
+    }
+    release();
+    await until(() => page.isClosed());
+    const [group = 0] = pool.processGroups();
+    process.kill(-group, 'SIGKILL');
+    const next = await lease(pool);
+    expect(await next.page.evaluate('1 + 1')).toBe(2);
+  });
+
+  it('tells of a browser that opens no page at its first use', async () => {
+    const pool = await openPool();
+    const failing = { ...RECIPE, options: { locale: 'de', timezoneId: 'Nowhere/At-All' } };
+    await expect(lease(pool, failing)).rejects.toThrow('Nowhere');
+    expect(await (await lease(pool)).page.evaluate('1 + 1')).toBe(2);
   });
 
   it('replaces a browser after its uses, and lets it finish what it has', async () => {

@@ -11,7 +11,7 @@ export type PageLease = {
   page: Page;
   /** Prepares the next lease of the same recipe, in the background: call it while waiting for the answer. */
   warmNext: () => void;
-  /** Gives page and slot back. Returns at once; a context that does not close within five seconds costs its browser. */
+  /** Gives page and slot back. Returns at once; a context that does not close in time costs its browser. */
   release: () => void;
 };
 
@@ -200,7 +200,7 @@ export function createBrowserPool(options: BrowserPoolOptions): BrowserPool {
 
   async function lease(recipe: PageRecipe, timeoutMs: number, signal: AbortSignal): Promise<PageLease> {
     await slots.take(timeoutMs, signal);
-    const opening = openAnywhere(recipe);
+    const opening = openAnywhere(recipe, signal);
     try {
       const { live, page, context } = await untilAborted(opening, signal);
       let released = false;
@@ -223,9 +223,18 @@ export function createBrowserPool(options: BrowserPoolOptions): BrowserPool {
     }
   }
 
-  async function openAnywhere(recipe: PageRecipe): Promise<Opened & { live: Live }> {
+  /** A browser that died while nobody used it must not cost a capture: then a fresh one is tried, once. */
+  async function openAnywhere(recipe: PageRecipe, signal: AbortSignal): Promise<Opened & { live: Live }> {
     const live = await getUsable();
-    return { live, ...(await openFor(live, recipe)) };
+    const hasServed = live.uses > 0;
+    try {
+      return { live, ...(await openFor(live, recipe)) };
+    } catch (error) {
+      if (!hasServed || closed || signal.aborted) throw error;
+      log.warn({ err: error }, 'A browser opened no page any more; a fresh one is tried');
+    }
+    const fresh = await getUsable();
+    return { live: fresh, ...(await openFor(fresh, recipe)) };
   }
 
   async function close(): Promise<void> {

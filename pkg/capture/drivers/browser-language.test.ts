@@ -1,10 +1,9 @@
-import { createHash } from 'node:crypto';
-import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { BrowserPool } from '../browser/pool.ts';
 import type { CaptureResult } from '../outcome.ts';
 import { parseProfile } from '../profile/parse.ts';
 import type { Profile } from '../profile/profile.ts';
+import { openSockets } from './browser/sockets-for-tests.ts';
 import {
   captureOnce,
   openPool,
@@ -333,6 +332,41 @@ describe('a finished answer', () => {
     expect(signalsOf(result)).toContain('marker 1 (text "all done" of #state)');
   });
 
+  it.each<[NonNullable<Profile['finished']['markers']>[number], string, string]>([
+    [{ present: '#flag i' }, '<b id="flag"></b>', `flag.innerHTML = '<i></i>'`],
+    [{ gone: '#flag' }, '<b id="flag">Stop</b>', 'flag.remove()'],
+    [{ visible: '#flag' }, '<b id="flag" style="visibility:hidden">Copy</b>', `flag.style.visibility = 'visible'`],
+    [{ hidden: '#flag' }, '<b id="flag">Stop</b>', `flag.style.display = 'none'`],
+    [{ attribute: 'data-s', of: '#flag', is: 'done' }, '<b id="flag" data-s="on"></b>', `flag.dataset.s = 'done'`],
+    [{ text: 'done', of: '#flag' }, '<b id="flag">Working</b>', `flag.textContent = 'Done'`],
+  ])('waits for %j, and tells when it held', async (marker, flag, atEnd) => {
+    const html = `${flag}<p class="answer"></p>${streaming(['One ', '', '', '', '', 'two.'], 80, atEnd)}`;
+    const result = await capture(html, { finished: { quietMs: 100, markers: [marker] } });
+    expect(textOf(result)).toBe('One two.');
+    const times = new Map((result.signals ?? []).map(({ name, atMs }) => [name.replace(/ \(.*/s, ''), atMs]));
+    expect(times.get('marker 1')).toBeGreaterThan(times.get('text') ?? Infinity);
+    expect(times.get('quiet')).toBeGreaterThanOrEqual(times.get('marker 1') ?? Infinity);
+    const never = await capture(
+      `${flag}<p class="answer">Text</p>`,
+      { finished: { quietMs: 100, markers: [marker] } },
+      { timeoutMs: 1_500 },
+    );
+    expect(never.outcome).toBe('partial');
+    expect(signalsOf(never)).toEqual(['text', expect.stringMatching(/^missing: marker 1/)]);
+  });
+
+  it('that is none at the deadline says all that was missing', async () => {
+    const html = '<b id="stop">Stop</b><p class="answer"></p>';
+    const finished = { quietMs: 100, busy: '#stop', markers: [{ present: '#end' }] };
+    const result = await capture(html, { finished }, { timeoutMs: 1_500 });
+    expect(result).toMatchObject({ outcome: 'timeout' });
+    expect(signalsOf(result).filter((name) => name.startsWith('missing'))).toEqual([
+      'missing: marker 1 (present #end)',
+      'missing: busy (#stop) is still to be seen',
+      'missing: text',
+    ]);
+  });
+
   it('waits for citations that come after the text has come to rest', async () => {
     const html = `<p class="answer">Fact.</p><ul></ul><script>
       setTimeout(() => document.querySelector('ul').innerHTML = '<li><a href="https://a.example/">A</a></li>', 150);
@@ -378,7 +412,7 @@ describe('a stream', () => {
   });
 
   it('of a web socket counts until it is silent, or says that it ends', async () => {
-    const sockets = openSockets(site, (write) =>
+    const closeSockets = openSockets(site, (write) =>
       pieces(
         (text) => write(text),
         () => write('[end]'),
@@ -391,29 +425,9 @@ describe('a stream', () => {
     expect(signalsOf(said)).toEqual(expect.arrayContaining(['socket opened', 'socket said its end']));
     const silent = await capture(html, { finished: { quietMs: 700, streams: ['**/socket'] } });
     expect(textOf(silent)).toBe('first second');
-    sockets.close();
+    closeSockets();
   });
 });
-
-/** Just enough of a web socket server: shakes hands and sends short texts. */
-function openSockets(target: Site, talk: (write: (text: string) => void) => void) {
-  const open = new Set<Socket>();
-  target.onUpgrade((request, socket) => {
-    open.add(socket);
-    socket.on('error', () => socket.destroy());
-    const accept = createHash('sha1')
-      .update(`${request.headers['sec-websocket-key'] ?? ''}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
-      .digest('base64');
-    socket.write(
-      `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
-    );
-    talk((text) => {
-      if (!socket.destroyed)
-        socket.write(Buffer.concat([Buffer.from([0x81, Buffer.byteLength(text)]), Buffer.from(text)]));
-    });
-  });
-  return { close: () => open.forEach((socket) => socket.destroy()) };
-}
 
 describe('citations', () => {
   it('of footnotes lead to the entry that they name', async () => {

@@ -9,6 +9,7 @@ import { loadPageScript } from '../page/script.ts';
 import { splitByFrame } from '../profile/parts.ts';
 import type { Profile } from '../profile/profile.ts';
 import { fillText } from '../profile/template.ts';
+import { addCountry } from './egress.ts';
 import { endVisit, runVisit } from './browser/flow.ts';
 import { watchInterruptions } from './browser/interruptions.ts';
 import { toRecipe } from './browser/recipe.ts';
@@ -73,7 +74,7 @@ export function createBrowserDriver(options: BrowserDriverOptions): Driver {
       };
       const result = await interruptions.orEnd(runVisit(visit));
       await endVisit(visit, result);
-      return addRefusal(addCountry(result, route), egress.lastRefusal());
+      return addRefusal(addCountry(result, route.country), egress.lastRefusal());
     } catch (error) {
       return describeBreak(error);
     } finally {
@@ -108,12 +109,6 @@ export function createBrowserDriver(options: BrowserDriverOptions): Driver {
 }
 
 type Leased = { lease: PageLease; route: EgressRoute };
-
-/** The country counts as applied only where the traffic left through its proxy. */
-function addCountry(result: CaptureResult, { country }: EgressRoute): CaptureResult {
-  if (country === null || !('effectiveRegion' in result)) return result;
-  return { ...result, effectiveRegion: { ...result.effectiveRegion, country } };
-}
 
 /** A tunnel that the guard did not open looks like a broken network to the browser: the reason is the guard's. */
 function addRefusal(result: CaptureResult, refusal: Refusal | null): CaptureResult {

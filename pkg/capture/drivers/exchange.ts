@@ -1,8 +1,8 @@
-import { fetch, type Agent, type Response } from 'undici';
+import { fetch, type Dispatcher, type Response } from 'undici';
 import { pause, type Clock } from '../../runtime/index.ts';
 import type { Logger } from '../../telemetry/index.ts';
 import type { CaptureResult, CaptureTask } from '../outcome.ts';
-import { ForbiddenAddress, requireAllowedHost } from './egress.ts';
+import { addCountry, ForbiddenAddress, requireAllowedHost, type WaysOut } from './egress.ts';
 
 export type HttpRequest = { method: 'GET' | 'POST'; url: string; headers: Record<string, string>; body?: string };
 
@@ -15,7 +15,7 @@ export type Exchange = {
 };
 
 export type ExchangeDeps = {
-  agent: Agent;
+  ways: WaysOut;
   clock: Clock;
   log: Logger;
   /** How messages name the endpoint: `search API`. */
@@ -37,8 +37,9 @@ const MAX_REDIRECTS = 3;
 const FIRST_PAUSE_MS = 500;
 
 /**
- * Runs one capture within its deadline. Never throws: whatever `work` throws becomes an outcome. `atDeadline` gives
- * the outcome of a text that stands there unfinished when the time is over, null where there is none.
+ * Runs one capture within its deadline, through the proxy of its country where there is one. Never throws: whatever
+ * `work` throws becomes an outcome. `atDeadline` gives the outcome of a text that stands there unfinished when the time
+ * is over, null where there is none.
  */
 export async function runExchange(
   deps: ExchangeDeps,
@@ -52,33 +53,38 @@ export async function runExchange(
   const timer = setTimeout(() => late.abort(), task.timeoutMs);
   const stop = AbortSignal.any([canceled, late.signal]);
   const leftMs = (): number => askedMs + task.timeoutMs - deps.clock.nowMs();
+  let country: string | null = null;
   try {
-    return await work({
+    const way = await deps.ways.to(task.region?.country);
+    country = way.country;
+    const result = await work({
       task,
-      send: (request) => sendUntilFree(deps, request, task.captureId, stop, leftMs),
+      send: (request) => sendUntilFree(deps, way.dispatcher, request, task.captureId, stop, leftMs),
       elapsedMs: () => deps.clock.nowMs() - askedMs,
     });
+    return addCountry(result, country);
   } catch (error) {
     if (canceled.aborted) return { outcome: 'canceled', detail: 'The capture was told to stop.' };
     if (late.signal.aborted) {
       const detail = `The ${deps.endpoint} gave no text within ${task.timeoutMs} ms.`;
-      return atDeadline() ?? { outcome: 'timeout', detail };
+      return addCountry(atDeadline() ?? { outcome: 'timeout', detail }, country);
     }
-    return explainFailure(deps, task, error);
+    return explainFailure(deps, task, error, country);
   } finally {
     clearTimeout(timer);
   }
 }
 
 async function sendUntilFree(
-  { agent, clock, log, endpoint }: ExchangeDeps,
+  { clock, log, endpoint }: ExchangeDeps,
+  dispatcher: Dispatcher,
   request: HttpRequest,
   captureId: string,
   stop: AbortSignal,
   leftMs: () => number,
 ): Promise<Response> {
   for (let count = 1; ; count += 1) {
-    const response = await sendOnce(agent, request, stop, endpoint);
+    const response = await sendOnce(dispatcher, request, stop, endpoint);
     if ((response.status !== 429 && response.status !== 503) || count === MAX_REQUESTS) return response;
     const waitMs = readRetryAfterMs(response.headers.get('retry-after'), clock) ?? FIRST_PAUSE_MS * 2 ** (count - 1);
     if (waitMs >= leftMs()) return response;
@@ -89,13 +95,18 @@ async function sendUntilFree(
 }
 
 /** A redirect to another host would carry the key and the question to a place that nobody named. */
-async function sendOnce(agent: Agent, request: HttpRequest, stop: AbortSignal, endpoint: string): Promise<Response> {
+async function sendOnce(
+  dispatcher: Dispatcher,
+  request: HttpRequest,
+  stop: AbortSignal,
+  endpoint: string,
+): Promise<Response> {
   const origin = new URL(request.url).origin;
   let url: URL = new URL(request.url);
   for (let redirects = 0; ; redirects += 1) {
     requireAllowedHost(url);
     const { method, headers, body } = request;
-    const init = { method, headers, redirect: 'manual', signal: stop, dispatcher: agent } as const;
+    const init = { method, headers, redirect: 'manual', signal: stop, dispatcher } as const;
     const response = await fetch(url.href, body === undefined ? init : { ...init, body });
     const location = response.headers.get('location');
     if (response.status < 300 || response.status > 399 || location === null) return response;
@@ -151,13 +162,21 @@ export function parseJson(text: string, endpoint: string): unknown {
   }
 }
 
-function explainFailure({ endpoint, log }: ExchangeDeps, { captureId }: CaptureTask, error: unknown): CaptureResult {
+function explainFailure(
+  { endpoint, log }: ExchangeDeps,
+  { captureId }: CaptureTask,
+  error: unknown,
+  country: string | null,
+): CaptureResult {
   if (error instanceof UnusableReply) return { outcome: 'unusable', detail: error.message };
   log.warn({ err: error, captureId }, `The exchange with the ${endpoint} failed`);
   if (error instanceof TornReply) return { outcome: 'crashed', detail: error.message };
   const reason = readReason(error);
   if (reason.forbidden) return { outcome: 'unusable', detail: `The ${endpoint} stands where nothing may be asked.` };
-  if (UNREACHABLE.includes(reason.code)) return { outcome: 'unusable', detail: `The ${endpoint} can not be reached.` };
+  if (UNREACHABLE.includes(reason.code)) {
+    const through = country === null ? '' : ` through the proxy of ${country}`;
+    return { outcome: 'unusable', detail: `The ${endpoint} can not be reached${through}.` };
+  }
   return { outcome: 'crashed', detail: `The connection to the ${endpoint} broke.` };
 }
 
@@ -168,6 +187,9 @@ const UNREACHABLE = [
   'EHOSTUNREACH',
   'ENETUNREACH',
   'UND_ERR_CONNECT_TIMEOUT',
+  // The country's proxy would not, or could not, open a way to the endpoint.
+  'UND_ERR_ABORTED',
+  'UND_ERR_PRX_CONN',
 ];
 
 /** fetch hides why a connection failed in the cause of its error. */

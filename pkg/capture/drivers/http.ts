@@ -3,7 +3,7 @@ import type { Logger } from '../../telemetry/index.ts';
 import type { Region } from '../../contract/index.ts';
 import type { Driver } from '../driver.ts';
 import type { CaptureResult, CaptureTask } from '../outcome.ts';
-import { createEgress } from './egress.ts';
+import { openWaysOut } from './egress.ts';
 import { decodeBody, parseJson, refuse, runExchange, UnusableReply, type Exchange } from './exchange.ts';
 import type { HttpProfile } from './http/profile.ts';
 import { createReplyReader, type Reply, type ReplyReader } from './http/reply.ts';
@@ -13,6 +13,8 @@ export type HttpSettings = {
   profile: HttpProfile;
   /** The value of `profile.go.secret`; null where the profile has none. */
   apiKey: string | null;
+  /** Proxies by country, as URLs with their credentials. Default: none. */
+  proxies?: ReadonlyMap<string, string>;
   clock: Clock;
   log: Logger;
 };
@@ -21,15 +23,15 @@ const ENDPOINT = 'search API';
 const MAX_REPLY_BYTES = 8 * 1024 * 1024;
 
 /** Asks a JSON search API with one request, told by a profile what to send and where the answer stands. */
-export function createHttpDriver({ profile, apiKey, clock, log }: HttpSettings): Driver {
-  const agent = createEgress();
+export function createHttpDriver({ profile, apiKey, proxies = new Map(), clock, log }: HttpSettings): Driver {
+  const ways = openWaysOut(profile.go.url, proxies, log);
   const readReply = createReplyReader(profile);
   return {
     capture: (task, signal) =>
-      runExchange({ agent, clock, log, endpoint: ENDPOINT }, task, signal, (exchange) =>
+      runExchange({ ways, clock, log, endpoint: ENDPOINT }, task, signal, (exchange) =>
         ask(profile, apiKey, readReply, exchange),
       ),
-    close: () => agent.destroy(),
+    close: () => ways.close(),
   };
 }
 

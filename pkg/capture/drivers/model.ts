@@ -4,7 +4,7 @@ import type { Logger } from '../../telemetry/index.ts';
 import { readMarkdown, type LinkRules } from '../answer/index.ts';
 import type { Driver } from '../driver.ts';
 import type { CapturedPage, CaptureResult, CaptureTask, ReadinessSignal } from '../outcome.ts';
-import { createEgress } from './egress.ts';
+import { openWaysOut } from './egress.ts';
 import { refuse, runExchange, UnusableReply, type Exchange, type HttpRequest } from './exchange.ts';
 import { CHAT } from './model/chat.ts';
 import { ENDPOINT, readReply } from './model/read.ts';
@@ -23,6 +23,8 @@ export type ModelSettings = {
   links?: LinkRules | undefined;
   apiKey?: string | null;
   providerId: string;
+  /** Proxies by country, as URLs with their credentials. Default: none. */
+  proxies?: ReadonlyMap<string, string>;
   clock: Clock;
   log: Logger;
 };
@@ -31,25 +33,25 @@ const DIALECTS: Record<ModelSettings['api'], Dialect> = { chat: CHAT, responses:
 
 /**
  * Asks any OpenAI-compatible endpoint and reads the answer as it streams. The query is sent as it is, with nothing
- * around it; a region is applied to the web search only.
+ * around it; a region is applied to the web search, and its country's proxy is the way there.
  */
 export function createModelDriver(settings: ModelSettings): Driver {
   const { clock, log } = settings;
-  const agent = createEgress();
+  const ways = openWaysOut(settings.endpoint, settings.proxies ?? new Map<string, string>(), log);
   return {
     capture: (task, signal) => {
       const reply = emptyReply();
       const signals: ReadinessSignal[] = [];
       const describe = (): CapturedPage => toPage(settings, task, reply, signals);
       return runExchange(
-        { agent, clock, log, endpoint: ENDPOINT },
+        { ways, clock, log, endpoint: ENDPOINT },
         task,
         signal,
         (exchange) => ask(settings, exchange, reply, signals, describe),
         () => (reply.text.trim() === '' ? null : { outcome: 'partial', ...describe() }),
       );
     },
-    close: () => agent.destroy(),
+    close: () => ways.close(),
   };
 }
 

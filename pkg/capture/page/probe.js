@@ -20,6 +20,8 @@ const seen = {
   webSearch: false,
   text: '',
   changedAtMs: 0,
+  mutatedAtMs: 0,
+  lookedAtMs: 0,
   /** Goes up with each order; an order that is no longer the latest ends. */
   turn: 0,
   busy: false,
@@ -47,6 +49,7 @@ function observe() {
   seen.changedAtMs = performance.now();
   const options = { childList: true, subtree: true, characterData: true, attributes: true };
   const observer = new MutationObserver((records) => {
+    seen.mutatedAtMs = performance.now();
     for (const { addedNodes } of records) for (const node of addedNodes) findRoots(node);
     for (const read of collected) collect(read);
     seen.onChange();
@@ -190,9 +193,11 @@ function lookAtAnswer(order, startedAtMs) {
     // The first look only says what stands there.
     if (seen.text !== '') signal('last change', askedForMs, true);
     seen.text = state;
-    seen.changedAtMs = now;
+    // What changes without a mutation, as by a style, may have changed just now.
+    seen.changedAtMs = seen.mutatedAtMs > seen.lookedAtMs ? seen.mutatedAtMs : now;
     seen.leaving = false;
   }
+  seen.lookedAtMs = now;
   const hasText = text.trim() !== '';
   if (hasText) signal('text', askedForMs);
   const held = isHeld(order, askedForMs);
@@ -205,6 +210,18 @@ function lookAtAnswer(order, startedAtMs) {
     done: possible && waitMs <= 0,
     nextMs: possible ? Math.max(1, Math.min(waitMs, LOOK_EVERY_MS)) : LOOK_EVERY_MS,
   };
+}
+
+/** Says what the end still lacked when the time was over, for whoever reads the signals. @param {PageOrder} order */
+function tellMissing(order) {
+  const { busy, markers, until, quietMs } = order.part;
+  const now = performance.now();
+  const missing = markers.filter(({ marker }) => !holds(marker)).map(({ name }) => name);
+  if (busy !== undefined && findAll(busy).some(isVisible)) missing.push(`busy (${busy}) is still to be seen`);
+  if (until !== undefined && findFirst(until) === undefined) missing.push(`until (${until})`);
+  if (answerState(order).text.trim() === '') missing.push('text');
+  else if (now - seen.changedAtMs < quietMs) missing.push(`${quietMs} ms without a change`);
+  for (const name of missing) signal(`missing: ${name}`, order.askedAgoMs + order.budgetMs);
 }
 
 /** @param {PageOrder} order @param {boolean} wantsProof @returns {Promise<PageReading>} everything in one moment */
@@ -330,7 +347,10 @@ async function wait(order) {
       const found = document.readyState === 'loading' && !late ? null : interrupted(order);
       if (found) return { verdict: found, nextMs: 0 };
     }
-    if (late) return { verdict: { kind: 'over', how: 'late', signals: listSignals() }, nextMs: 0 };
+    if (late) {
+      tellMissing(order);
+      return { verdict: { kind: 'over', how: 'late', signals: listSignals() }, nextMs: 0 };
+    }
     const finished = done && seen.absentSinceMs === null;
     return {
       verdict: finished ? { kind: 'over', how: 'finished', signals: listSignals() } : null,
@@ -379,6 +399,19 @@ async function check(order) {
   return await conclude(verdict, order);
 }
 
+/** How much there is, once a frame was painted: a page sees only then what came into view and what left it. */
+async function measurePage() {
+  for (let frame = 0; frame < 2; frame += 1) await new Promise(requestAnimationFrame);
+  const roots = [document, ...shadowRoots].map((root) => root.querySelectorAll('*').length);
+  return roots.reduce((sum, count) => sum + count, document.documentElement.scrollHeight);
+}
+
+/** Pages that load when something comes into view must have seen it out of view before, wherever they grew.
+ * @param {string} selector */
+function leaveView(selector) {
+  for (let around = findAll(selector).at(-1) ?? null; around; around = parentOf(around)) around.scrollTop = 0;
+}
+
 Object.defineProperty(globalThis, Symbol.for('search-capture'), {
   value: {
     begin,
@@ -391,6 +424,8 @@ Object.defineProperty(globalThis, Symbol.for('search-capture'), {
     read,
     findRevealing,
     learnRevealed,
+    measurePage,
+    leaveView,
     explainSelector,
   },
 });

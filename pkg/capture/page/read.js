@@ -57,7 +57,7 @@ function answerText(read, before, question) {
     .join('\n');
 }
 
-/** What was shown only when a person would have clicked, by rule and place. @type {Map<string, {url: string, title: string}>} */
+/** What was shown only when a person would have clicked, by rule and place. @type {Map<string, {url: string, title: string}[]>} */
 const learned = new Map();
 
 /** @param {Element} item @param {CitationRule} rule */
@@ -82,13 +82,35 @@ function learnRevealed(rule, index, mayRepeat) {
     lastCard = '';
     return false;
   }
-  const link = findInside(shown, rule.link) ?? (shown.matches('[href]') ? shown : findInside(shown, '[href]'));
-  const url = linkTarget(link?.getAttribute(rule.attribute ?? 'href') ?? '');
-  if (url === '' || (!mayRepeat && url === lastCard)) return false;
-  lastCard = url;
-  const title = titleOf(shown, rule.title) || foldSpace(textOf(link ?? shown, ''));
-  learned.set(`${rule.item} ${index}`, { url, title });
+  const links = findCardLinks(shown, rule);
+  const card = links.map(({ url }) => url).join(' ');
+  if (card === '' || (!mayRepeat && card === lastCard)) return false;
+  lastCard = card;
+  learned.set(`${rule.item} ${index}`, links);
   return true;
+}
+
+/** One mark may stand for several sources. @param {Element} shown @param {CitationRule} rule */
+function findCardLinks(shown, rule) {
+  const attribute = rule.attribute ?? 'href';
+  const wanted = rule.link ?? (attribute === 'text' ? '*' : `[${CSS.escape(attribute)}]`);
+  const found = deepMatches(shown, wanted) ? [shown] : findAll(wanted).filter((link) => isInside(link, shown));
+  /** @type {Map<string, {url: string, title: string}>} */
+  const links = new Map();
+  for (const link of found) {
+    const url = linkTarget(writtenIn(link, attribute) ?? '');
+    const said = attribute === 'text' ? '' : foldSpace(textOf(link, ''));
+    const title = titleOf(found.length === 1 ? shown : link, rule.title) || said;
+    if (url !== '' && !links.get(url)?.title) links.set(url, { url, title });
+  }
+  return [...links.values()];
+}
+
+/** Some pages show a URL as text only. @param {Element | null} holder @param {string} attribute */
+function writtenIn(holder, attribute) {
+  if (attribute !== 'text') return holder?.getAttribute(attribute);
+  const text = holder ? foldSpace(textOf(holder, '')) : '';
+  return /^https?:\/\/\S+$/i.test(text) ? text : '';
 }
 
 /** A place in the same page is no source, it names one: a footnote. @param {string} href */
@@ -96,11 +118,18 @@ function linkTarget(href) {
   return href.trim().startsWith('#') ? '' : absolute(href);
 }
 
+/** @param {Element} item @param {CitationRule} rule @returns {{url: string, title: string}[]} with absolute URLs */
+function citedLinks(item, rule) {
+  const revealed = findLearned(item, rule);
+  if (revealed) return revealed;
+  const url = citedUrl(item, rule);
+  return url === '' ? [] : [{ url, title: titleOf(item, rule.title) }];
+}
+
 /** @param {Element} item @param {CitationRule} rule @returns {string} absolute URL, or empty */
 function citedUrl(item, rule) {
-  const revealed = findLearned(item, rule);
-  if (revealed) return revealed.url;
   const attribute = rule.attribute ?? 'href';
+  if (attribute === 'text') return linkTarget(writtenIn(findInside(item, rule.link) ?? item, attribute) ?? '');
   const holder =
     findInside(item, rule.link) ??
     (item.hasAttribute(attribute)
@@ -158,14 +187,11 @@ function readListed(read) {
   for (const rule of read.citations ?? []) {
     if (rule.where !== 'listed') continue;
     findAll(rule.item).forEach((item, index) => {
-      const url = citedUrl(item, rule);
-      if (url === '') return;
       const named = rule.refersBy === undefined ? null : item.getAttribute(rule.refersBy);
-      const title =
-        findLearned(item, rule)?.title ||
-        titleOf(item, rule.title) ||
-        foldSpace(textOf(findInside(item, rule.link ?? 'a[href]') ?? item, ''));
-      listed.push({ url, title, role: rule.role, ref: named === null ? String(index + 1) : refName(named) });
+      const ref = named === null ? String(index + 1) : refName(named);
+      const shown = foldSpace(textOf(findInside(item, rule.link ?? 'a[href]') ?? item, ''));
+      for (const { url, title } of citedLinks(item, rule))
+        listed.push({ url, title: title || shown, role: rule.role, ref });
     });
   }
   return listed;
@@ -185,7 +211,9 @@ function readResultItems(read) {
   return findAll(rule.item).flatMap((item) => {
     const selector = rule.link ?? 'a[href]';
     const link = findInside(item, selector) ?? closest(item, selector);
-    const url = absolute(link?.getAttribute('href') ?? '');
+    const { attribute = 'href' } = rule;
+    const written = link?.getAttribute(attribute) ?? item.getAttribute(attribute) ?? link?.getAttribute('href');
+    const url = absolute(written ?? '');
     if (url === '') return [];
     /** @param {string | undefined} part */
     const text = (part) => {
@@ -252,7 +280,9 @@ function cloneInto(parent, node, cloning, cited) {
   if (!(node instanceof Element) || SKIPPED.has(node.tagName)) return;
   if (cloning.skip !== '' && deepMatches(node, cloning.skip)) return;
   const style = getComputedStyle(node);
-  if (style.display === 'none' || isOrnament(node, style) || isUnseen(node, style)) return;
+  // The source of a formula is never shown, and says more than its drawing.
+  const isSource = node.localName === 'annotation';
+  if ((style.display === 'none' && !isSource) || isOrnament(node, style) || isUnseen(node, style)) return;
   const copy = copyElement(node, style, cloning, cited);
   const rule = cited ? undefined : cloning.inline.find(({ item }) => deepMatches(node, item));
   if (rule && copy instanceof Element) markCitation(copy, node, rule);
@@ -309,13 +339,18 @@ function cloneText(parent, node, { target }) {
 
 /** @param {Element} copy @param {Element} item @param {CitationRule} rule */
 function markCitation(copy, item, rule) {
-  const url = citedUrl(item, rule);
+  const links = citedLinks(item, rule);
+  const [{ url, title } = { url: '', title: titleOf(item, rule.title) }] = links;
   const text = textOf(item, '');
   copy.setAttribute('data-scs-cite', rule.role);
-  if (url !== '') copy.setAttribute('data-scs-url', url);
+  if (url !== '') copy.setAttribute('data-scs-url', links.map((link) => link.url).join(' '));
   else copy.setAttribute('data-scs-ref', refOf(item, rule));
-  const title = findLearned(item, rule)?.title || titleOf(item, rule.title);
-  if (title !== '') copy.setAttribute('data-scs-title', title);
-  const isChip = rule.chip ?? (url === '' || rule.refersBy !== undefined || isChipText(text, url));
+  const isMark = url === '' || rule.refersBy !== undefined || rule.reveal !== undefined;
+  const isChip = rule.chip ?? (isMark || isChipText(text, url));
+  const titles = links.map((link) => link.title);
+  // A mark that says more than a number names its source.
+  if (isChip && links.length === 1 && title === '' && /\p{L}/u.test(text))
+    titles[0] = foldSpace(text).replace(/\s*\+\s*\d+$/, '');
+  if (titles.join('') + title !== '') copy.setAttribute('data-scs-title', titles.join('\n') || title);
   if (isChip) copy.setAttribute('data-scs-chip', '');
 }

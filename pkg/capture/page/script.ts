@@ -32,6 +32,16 @@ export function learnRevealed(rule: CitationRule, index: number, mayRepeat: bool
   return `${SCRIPT}.learnRevealed(${JSON.stringify(rule)}, ${index}, ${mayRepeat})`;
 }
 
+/** An expression whose value is another one whenever the document got longer or holds more. */
+export function measurePage(): string {
+  return `${SCRIPT}.measurePage()`;
+}
+
+/** An expression that scrolls away from the last match. */
+export function leaveView(selector: string): string {
+  return `${SCRIPT}.leaveView(${JSON.stringify(selector)})`;
+}
+
 /** An expression whose value says what the page has for a selector: how many matches, and what comes near it. */
 export function explainSelector(selector: string): string {
   return `${SCRIPT}.explainSelector(${JSON.stringify(selector)})`;

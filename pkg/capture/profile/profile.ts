@@ -84,8 +84,8 @@ export type Profile = {
     /** Overlays to dismiss whenever they show up. */
     consent?: ConsentRule[];
   };
-  /** Links: hosts whose redirect parameter holds the real target, and query parameters that are only tracking. */
-  links?: { unwrap?: { host: string; parameter: string }[]; strip?: string[] };
+  /** Links: hosts whose redirect parameter (or else path) holds the real target, and parameters that only track. */
+  links?: { unwrap?: { host: string; parameter?: string | undefined }[]; strip?: string[] };
   /** What the page may load. Default: anything the lane's egress allows. */
   fetch?: { abortTypes?: ResourceType[]; abortUrls?: string[]; allowUrls?: string[] };
   /** What is known about the engine beforehand. */
@@ -114,7 +114,8 @@ export type Step = { optional?: boolean } & (
   | { select: string; option: string }
   | { waitFor: string }
   | { waitGone: string }
-  | { scroll: string }
+  /** `all` goes on as long as the page grows by it. */
+  | { scroll: string; all?: boolean }
 );
 
 /** One observable fact of the page. Where a node is asked for what it says, the last match counts. */
@@ -153,11 +154,11 @@ export type CitationRule = {
   /**
    * For inline chips that carry no URL: the attribute that names an entry of the source list (where the chip has no
    * such attribute, or for `text`, its text does), and the attribute of the listed item that holds the same name.
-   * Brackets around a name do not count. A listed item without such a name is named by its place, from 1.
+   * Brackets around a name do not count; a chip may name several (`1, 3`). A listed item without such a name is named by its place, from 1.
    */
   refersBy?: string;
   /**
-   * The URL shows up only when the item is clicked (or pointed at): `shows` is where, as a link or with one inside.
+   * The URL shows up only when the item is clicked (or pointed at): `shows` is where, as a link or with links inside.
    * `title` is then looked for there too.
    */
   reveal?: { by?: 'click' | 'hover'; shows: string };
@@ -167,6 +168,8 @@ export type ResultRule = {
   item: string;
   /** Default `a[href]`. */
   link?: string;
+  /** Where the URL stands, in the link or the item; where neither has it, and by default, `href` of the link. */
+  attribute?: string;
   title?: string;
   snippet?: string;
   date?: string;

@@ -67,7 +67,7 @@ const step = oneShape({
   select: object({ select: selector, option: template }, optional),
   waitFor: object({ waitFor: selector }, optional),
   waitGone: object({ waitGone: selector }, optional),
-  scroll: object({ scroll: selector }, optional),
+  scroll: object({ scroll: selector }, { ...optional, all: flag }),
 });
 
 const marker = oneShape({
@@ -110,7 +110,7 @@ const read = also(
       fanOut: object({ item: selector }, { text: insideSelector }),
       results: object(
         { item: selector },
-        { link: insideSelector, title: insideSelector, snippet: insideSelector, date: insideSelector },
+        { link: insideSelector, attribute: text, title: insideSelector, snippet: insideSelector, date: insideSelector },
       ),
       model: object({ selector }, { attribute: text }),
       before: listOf(step),
@@ -157,7 +157,7 @@ const profile = object(
         consent: listOf(consent),
       },
     ),
-    links: object({}, { unwrap: listOf(object({ host: text, parameter: text })), strip: listOf(text) }),
+    links: object({}, { unwrap: listOf(object({ host: text }, { parameter: text })), strip: listOf(text) }),
     fetch: object({}, { abortTypes: listOf(oneOf(RESOURCE_TYPES)), abortUrls: listOf(text), allowUrls: listOf(text) }),
     model: object({ providerId: text }, { label: text }),
   },

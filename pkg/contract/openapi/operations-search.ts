@@ -43,7 +43,6 @@ const BATCH_CODES: readonly ErrorCode[] = [
   'QUEUE_CAPACITY_EXCEEDED',
   'DRIVER_UNAVAILABLE',
   'SUBMISSION_FAILED',
-  'WEBHOOK_SECRET_UNAVAILABLE',
 ];
 
 const success: Record<string, Header> = {
@@ -53,9 +52,9 @@ const success: Record<string, Header> = {
   ...OWNER_HEADER,
 };
 
-/** Keys are checked before the gates, so a 401 or 403 tells nothing of them. */
+/** The gates are those of the caller's account, so a 401 tells nothing of them. */
 function submitErrorHeaders(status: number): Record<string, Header> {
-  if (status === 401 || status === 403) return {};
+  if (status === 401) return {};
   const rate = status === 500 ? optional(RATE_HEADERS) : RATE_HEADERS;
   return { ...rate, ...concurrencyHeaders(status < 500), ...locationHeader(false), ...PREFERENCE_HEADER };
 }

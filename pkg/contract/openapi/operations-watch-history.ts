@@ -48,7 +48,7 @@ const exportWatch: Operation = {
   operationId: 'exportWatch',
   summary: 'Read everything that a watch has found, as a file',
   description:
-    'Streamed, oldest run first: one row for each capture, and one for a run that made no job. csv is for spreadsheets: UTF-8 with a byte order mark, lists in one cell with an element a line, and a quote before text that a spreadsheet would take for a formula. ndjson has whole envelopes. A connection that ends without the last chunk means that the file is not whole.',
+    'Streamed, oldest run first: one row for each capture, and one for a run that made no job. csv is for spreadsheets: UTF-8 with a byte order mark, lists in one cell with an element a line, and a quote before text that a spreadsheet would take for a formula; targetsMentioned and targetsMissing tell which of the pinned targets an answer names. ndjson has whole envelopes. A connection that ends without the last chunk means that the file is not whole.',
   tags,
   security: scoped('watches:read'),
   parameters: [

@@ -10,6 +10,7 @@ const MAX_KEY_CHARACTERS = 255;
 const MAX_URL_CHARACTERS = 2048;
 
 // A NUL is refused in every string: Postgres has no place for one.
+export const NO_NUL = '^[^\\u0000]*$';
 const NOT_BLANK = '^[^\\u0000]*[^\\s\\u0000][^\\u0000]*$';
 const HAS_LETTER_OR_DIGIT = '^[^\\u0000]*[\\p{L}\\p{N}][^\\u0000]*$';
 // Language, script, country and variants of BCP-47. Extensions are accepted too, and of no use here.
@@ -19,6 +20,14 @@ const LANGUAGE_TAG =
 const PUBLIC_HTTPS_URL =
   '^[Hh][Tt][Tt][Pp][Ss]://[A-Za-z][A-Za-z0-9-]*(\\.[A-Za-z0-9][A-Za-z0-9-]*)*\\.[A-Za-z]{2,}(:443)?([/?#][!-~]*)?$';
 
+/** A key or secret: any text. */
+const opaqueText = (description: string): Schema => ({
+  type: 'string',
+  minLength: 1,
+  maxLength: MAX_KEY_CHARACTERS,
+  pattern: NO_NUL,
+  description,
+});
 const name = (description: string, pattern: string): Schema => ({
   type: 'string',
   minLength: 1,
@@ -53,12 +62,9 @@ const fields: Record<string, Schema> = {
   region: ref('RegionInput'),
   country: ref('CountryCode'),
   webhook: ref('WebhookTarget'),
-  idempotencyKey: {
-    type: 'string',
-    minLength: 1,
-    maxLength: MAX_KEY_CHARACTERS,
-    description: 'The same key with the same search gives the first job again, with no new work and no new charge.',
-  },
+  idempotencyKey: opaqueText(
+    'The same key with the same search gives the first job again, with no new work and no new charge.',
+  ),
   extract: ref('ExtractInput'),
   include: closedObject({
     markdown: flag('Accepted, and changes nothing: markdown is always there.'),
@@ -100,12 +106,7 @@ export const REQUEST_SCHEMAS: Record<string, Schema> = {
           description:
             'Public https destination. Private, loopback, link-local and metadata addresses are refused. An operator may allow others, which this schema does not know.',
         },
-        secret: {
-          type: 'string',
-          minLength: 1,
-          maxLength: MAX_KEY_CHARACTERS,
-          description: "Signs the deliveries. Omitted: the account's managed secret signs.",
-        },
+        secret: opaqueText("Signs the deliveries. Omitted: the account's managed secret signs."),
       },
       ['url'],
     ),

@@ -2,7 +2,7 @@ import { EVERY_VALUES, MAX_INTERVAL_MINUTES } from '../schemas/schedule.ts';
 import { WATCH_STATUSES } from '../schemas/query.ts';
 import { PAUSED_REASONS, WATCH_RUN_STATUSES } from '../watches.ts';
 import { closedObject, list, moment, momentOrNull, object, oneOfWords, ref, text, textOrNull } from './build.ts';
-import { destinationUrl, queryText, regionsInput } from './request-schemas.ts';
+import { destinationUrl, NO_NUL, queryText, regionsInput } from './request-schemas.ts';
 import { owned } from './response-schemas.ts';
 import type { Schema } from './types.ts';
 
@@ -11,7 +11,7 @@ const MAX_NAME_CHARACTERS = 200;
 const name: Schema = {
   type: 'string',
   maxLength: MAX_NAME_CHARACTERS,
-  pattern: '^[^\\u0000]*$',
+  pattern: NO_NUL,
   description: 'For people.',
 };
 const surfaces = list(ref('Surface'), { minItems: 1 });

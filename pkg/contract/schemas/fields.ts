@@ -57,9 +57,12 @@ export const destinationUrl = text(URL_RULE)
     (value: unknown) => typeof value !== 'string' || value.length <= MAX_URL_CHARACTERS,
   );
 
-/** Stricter than `URL`, which trims, drops line breaks and invents slashes: what is stored is what was meant. */
+/**
+ * Stricter than `URL`, which trims, drops line breaks, invents slashes and takes a backslash for one: what is stored is
+ * what was meant, and every other reader finds the same host in it.
+ */
 function isWebUrl(value: string): boolean {
-  return /^https?:\/\/[^/\\\s]/i.test(value) && !/[\s\p{Cc}]/u.test(value) && URL.canParse(value);
+  return /^https?:\/\/[^/]/i.test(value) && !/[\s\p{Cc}\\]/u.test(value) && URL.canParse(value);
 }
 
 /** `QUERY_TOO_LONG` above 2000 code points, white space included. */

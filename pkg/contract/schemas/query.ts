@@ -19,14 +19,13 @@ export type WatchStatus = (typeof WATCH_STATUSES)[number];
 const limit = text(LIMIT_RULE).matches(/^(?:[1-9]\d?|100)$/, LIMIT_RULE);
 const view = oneOf(['flat'], 'must be flat');
 const page = { limit, cursor: text(ONCE) };
-const owner = text(ONCE);
 
 const searchQuery = object({ mode: oneOf(['sync', 'async']), view });
 const jobListQuery = object({ ...page, state: oneOf(JOB_STATES), surface: oneOf(SURFACES) });
 const jobQuery = object({ view, include: oneOf(['html'], 'must be html') });
 const healthQuery = object({ probe: oneOf(['deep'], 'must be deep') });
-const watchListQuery = object({ ...page, status: oneOf(WATCH_STATUSES), owner });
-const runListQuery = object({ ...page, owner });
+const watchListQuery = object({ ...page, status: oneOf(WATCH_STATUSES) });
+const runListQuery = object(page);
 const deliveryListQuery = object({
   ...page,
   state: oneOf(DELIVERY_STATES),
@@ -39,7 +38,7 @@ const changeListQuery = object(page);
 export const EXPORT_FORMATS = ['csv', 'ndjson'] as const;
 export type ExportFormat = (typeof EXPORT_FORMATS)[number];
 const exportQuery = object({ format: oneOf(EXPORT_FORMATS).defined('is required: csv or ndjson') });
-const ownerQuery = object({ owner });
+const ownerQuery = object({ owner: text(ONCE) });
 
 export type Page = { limit: number; cursor: CursorPosition | null };
 
@@ -67,15 +66,14 @@ export function parseHealthQuery(query: unknown): { deep: boolean } {
 }
 
 /** Query of `GET /v1/watches` (spec 4.13). */
-export function parseWatchListQuery(query: unknown): Page & { status: WatchStatus | null; owner: string | null } {
+export function parseWatchListQuery(query: unknown): Page & { status: WatchStatus | null } {
   const checked = checkShape(watchListQuery, query);
-  return { ...readPage(checked, 'watch'), status: checked.status ?? null, owner: readOwner(checked) };
+  return { ...readPage(checked, 'watch'), status: checked.status ?? null };
 }
 
 /** Query of `GET /v1/watches/{id}/runs` (spec 4.13). */
-export function parseRunListQuery(query: unknown): Page & { owner: string | null } {
-  const checked = checkShape(runListQuery, query);
-  return { ...readPage(checked, 'wrun'), owner: readOwner(checked) };
+export function parseRunListQuery(query: unknown): Page {
+  return readPage(checkShape(runListQuery, query), 'wrun');
 }
 
 /** Query of `GET /v1/watches/{id}/changes`. */
@@ -113,7 +111,8 @@ export function parseDeliveryListQuery(query: unknown): Page & DeliveryFilter {
 
 /** The `owner` that an internal key may name on any owner-scoped route; null when there is none or it is empty. */
 export function parseOwnerQuery(query: unknown): string | null {
-  return readOwner(checkShape(ownerQuery, query));
+  const named = checkShape(ownerQuery, query).owner;
+  return named === undefined || named === '' ? null : named;
 }
 
 function readPage(checked: { limit?: string | undefined; cursor?: string | undefined }, prefix: IdPrefix): Page {
@@ -121,8 +120,4 @@ function readPage(checked: { limit?: string | undefined; cursor?: string | undef
     limit: checked.limit === undefined ? DEFAULT_LIMIT : Number(checked.limit),
     cursor: checked.cursor === undefined ? null : decodeCursor(checked.cursor, prefix),
   };
-}
-
-function readOwner(checked: { owner?: string | undefined }): string | null {
-  return checked.owner === undefined || checked.owner === '' ? null : checked.owner;
 }

@@ -99,6 +99,7 @@ describe('a search body is VALIDATION_FAILED, naming the field,', () => {
     ['when webhook.url has another scheme', { webhook: { url: 'ftp://a.example' } }, 'webhook.url'],
     ['when webhook.url has white space around', { webhook: { url: ' https://a.example' } }, 'webhook.url'],
     ['when webhook.url has a line break within', { webhook: { url: 'https://a.example/\nx' } }, 'webhook.url'],
+    ['when webhook.url holds a backslash', { webhook: { url: 'https://a.example\\@127.0.0.1/' } }, 'webhook.url'],
     ['when webhook.url is too long', { webhook: { url: `https://a.example/${'x'.repeat(2048)}` } }, 'webhook.url'],
     ['when webhook.secret is null', { webhook: { url: 'https://a.example', secret: null } }, 'webhook.secret'],
     ['when webhook.secret is empty', { webhook: { url: 'https://a.example', secret: '' } }, 'webhook.secret'],

@@ -40,17 +40,40 @@ export function createAuthenticate(deps: { sql: Sql; pepper: string; clock: Cloc
 
 type ScopedRoute = Exclude<Route, { access: 'public' }>;
 
-/** Puts the caller into `response.locals.caller`, if the key may call the route. */
-export function requireCaller(authenticate: Authenticate, route: ScopedRoute, routes: readonly Route[]): Middleware {
+/** Puts the caller into `response.locals.caller`. */
+export function requireCaller(authenticate: Authenticate, route: ScopedRoute): Middleware {
   return async (request, response, next) => {
     const authorization = request.get('authorization');
     if (authorization === undefined && route.missingAuthorization !== undefined)
       throw new ServiceError(route.missingAuthorization);
-    const caller = await authenticate(authorization);
-    if (!caller.scopes.includes(route.access)) throw forbid(caller, routes);
-    response.locals['caller'] = caller;
+    response.locals['caller'] = await authenticate(authorization);
     next();
   };
+}
+
+/** Lets only keys on that may call the route; what others may call stands in the error (spec 5.6). */
+export function requireScope(route: ScopedRoute, routes: readonly Route[]): Middleware {
+  return (_request, response, next) => {
+    const caller = callerOf(response.locals);
+    if (!caller.scopes.includes(route.access)) throw forbid(caller, routes);
+    next();
+  };
+}
+
+/** The caller that `requireCaller` found; null before it ran. */
+export function findCallerOf(locals: Record<string, unknown>): Caller | null {
+  const caller = locals['caller'];
+  return isCaller(caller) ? caller : null;
+}
+
+export function callerOf(locals: Record<string, unknown>): Caller {
+  const caller = findCallerOf(locals);
+  if (caller === null) throw new Error('a route with a scope runs after authentication');
+  return caller;
+}
+
+function isCaller(value: unknown): value is Caller {
+  return typeof value === 'object' && value !== null && 'accountId' in value && 'scopes' in value;
 }
 
 function forbid(caller: Caller, routes: readonly Route[]): ServiceError {

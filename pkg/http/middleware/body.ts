@@ -7,6 +7,8 @@ const MAX_DEPTH = 32;
 
 /** Reads a JSON body into `response.locals.body`. Anything else is `VALIDATION_FAILED`, as design's routing order says. */
 export function readJson(limitBytes: number): Middleware[] {
+  // Bytes, whatever their type: what they must be is checked before and after, with our own words.
+  const readBytes: Middleware = express.raw({ type: () => true, limit: limitBytes });
   return [
     (request, response, next) => {
       if (request.is('application/json') === false) {
@@ -15,8 +17,11 @@ export function readJson(limitBytes: number): Middleware[] {
       }
       next();
     },
-    // Bytes, whatever their type: what they must be is checked above and below, with our own words.
-    express.raw({ type: () => true, limit: limitBytes }),
+    (request, response, next) => {
+      readBytes(request, response, (error?: unknown) =>
+        next(error === undefined ? undefined : describe(error, limitBytes)),
+      );
+    },
     (request, response, next) => {
       const bytes: unknown = request.body;
       response.locals['body'] = parse(Buffer.isBuffer(bytes) ? bytes : Buffer.alloc(0));
@@ -41,12 +46,12 @@ function parse(bytes: Buffer): unknown {
   }
 }
 
-/** The refusal of a body that could not be read; null when the error is not of reading a body. */
-export function describeReadFailure(error: unknown): ServiceError | null {
-  if (!(error instanceof Error) || !('type' in error) || typeof error.type !== 'string') return null;
-  if (error.type !== 'entity.too.large') return refuse(`the body can't be read: ${error.message}`);
-  const limit = 'limit' in error && typeof error.limit === 'number' ? error.limit : 0;
-  return refuse(`the body must be at most ${limit / 1024 / 1024} MiB`);
+/** A body that can't be read, broken compression included, is the sender's fault unless the reader says it is ours. */
+function describe(error: unknown, limitBytes: number): unknown {
+  if (!(error instanceof Error) || !('status' in error) || Number(error.status) >= 500) return error;
+  if ('type' in error && error.type === 'entity.too.large')
+    return refuse(`the body must be at most ${limitBytes / 1024 / 1024} MiB`);
+  return refuse(`the body can't be read: ${error.message}`);
 }
 
 function refuse(message: string): ServiceError {

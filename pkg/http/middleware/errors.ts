@@ -1,6 +1,5 @@
 import type { ErrorRequestHandler, Response } from 'express';
 import { ServiceError, type ErrorBody } from '../../contract/index.ts';
-import { describeReadFailure } from './body.ts';
 import type { Logger } from '../../telemetry/index.ts';
 
 /** The one place where an error becomes a response: the flat body of spec 7, whatever was thrown. */
@@ -20,22 +19,23 @@ export function answerErrors(options: { log: Logger; publicBaseUrl: string }): E
 }
 
 export function sendError(response: Response, error: ServiceError, publicBaseUrl: string): void {
-  const body: ErrorBody = {
+  response.set(error.headers);
+  if (error.status === 401) response.set('WWW-Authenticate', 'Bearer');
+  response.status(error.status).json(describeError(error, response.get('X-Request-Id') ?? '', publicBaseUrl));
+}
+
+export function describeError(error: ServiceError, requestId: string, publicBaseUrl: string): ErrorBody {
+  return {
     code: error.code,
     error: error.message,
-    request_id: response.get('X-Request-Id') ?? '',
+    request_id: requestId,
     docs_url: `${publicBaseUrl}/docs#${error.code}`,
     ...(error.details === undefined ? {} : { details: error.details }),
   };
-  response.set(error.headers);
-  if (error.status === 401) response.set('WWW-Authenticate', 'Bearer');
-  response.status(error.status).json(body);
 }
 
 function translate(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
-  const unread = describeReadFailure(error);
-  if (unread !== null) return unread;
   // A path that can't be decoded names nothing.
   if (error instanceof URIError) return new ServiceError('NOT_FOUND');
   return new ServiceError('INTERNAL_ERROR', undefined, { cause: error });

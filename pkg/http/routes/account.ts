@@ -11,9 +11,9 @@ export function accountRoutes(deps: ApiDeps): Route[] {
       method: 'get',
       path: '/v1/usage',
       access: 'usage:read',
-      handle: async ({ response, caller, owner }) => {
+      handle: async ({ response, owner }) => {
         const { usage, balance } = await readUsage(deps.db, owner.accountId, deps.clock.nowMs());
-        sendJson(response, owner, { plan: describePlan(deps.plans.get(caller.plan)), usage, balance });
+        sendJson(response, owner, { plan: describePlan(deps.plans.get(owner.plan)), usage, balance });
       },
     },
     {

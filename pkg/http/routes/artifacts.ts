@@ -29,14 +29,15 @@ export function artifactRoutes(deps: ApiDeps): Route[] {
           readKey(request),
           (sha256) => matches(ifNoneMatch, sha256),
         );
-        if (owner.override) response.set('X-Service-Owner', owner.accountId);
         response.set({ ...HEADERS, ETag: `"${found.sha256}"` });
         if ('unchanged' in found) {
           response.status(304).end();
           return;
         }
+        // The length is set by hand: a HEAD has no body to take it from.
         response
           .set('Content-Type', found.contentType)
+          .set('Content-Length', String(found.bytes.byteLength))
           .set('Content-Disposition', 'inline')
           .end(Buffer.from(found.bytes));
       },

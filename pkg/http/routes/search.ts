@@ -38,6 +38,7 @@ export function searchRoutes(deps: ApiDeps): Route[] {
     {
       ...common,
       path: '/v1/search/:surface',
+      checkPath: readSurface,
       handle: (submit: Submit) => search(deps, submit, readSurface(submit.request)),
     },
   ];
@@ -84,7 +85,7 @@ async function search(deps: ApiDeps, submit: Submit, alias: Surface | null): Pro
     return;
   }
   if (preferred !== null) response.set('Preference-Applied', `wait=${preferred}`);
-  const waitMs = waitSeconds * 1000 - (deps.clock.nowMs() - startedMs);
+  const waitMs = Math.max(0, waitSeconds * 1000 - (deps.clock.nowMs() - startedMs));
   await answerEnded(deps, submit, accepted, { waitMs, flat: view === 'flat' });
 }
 
@@ -113,8 +114,10 @@ async function answerEnded(
   if (gone.signal.aborted) return;
   if (!inTime) await abandonSearch(deps, accountId, jobId);
   const ended = await readEnvelopes(deps.db, accountId, jobId);
-  // Looked at after abandoning: what finished in the last moment was charged, and is answered.
-  if (!inTime && ended.some(({ envelope }) => envelope.job.status === 'canceled')) {
+  // Looked at after abandoning: what finished in the last moment was charged, and is answered. What nobody took in
+  // time may have been ended by the sweep instead.
+  const isOver = ({ job: { status } }: Envelope) => status === 'expired' || (!inTime && status === 'canceled');
+  if (ended.some(({ envelope }) => isOver(envelope))) {
     throw new ServiceError(
       'SURFACE_TIMEOUT',
       'The capture did not finish within the wait. It was stopped and is not charged.',

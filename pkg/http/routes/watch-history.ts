@@ -38,7 +38,6 @@ export function watchHistoryRoutes({ db }: ApiDeps): Route[] {
         const { format } = parseExportQuery(request.query);
         const watchId = String(request.params['id']);
         await requireWatch(db, owner.accountId, watchId);
-        if (owner.override) response.set('X-Service-Owner', owner.accountId);
         response.set({
           'Content-Type': CONTENT_TYPES[format],
           'Content-Disposition': `attachment; filename="${watchId}.${format}"`,

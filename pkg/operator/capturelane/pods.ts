@@ -44,7 +44,9 @@ export function explainFailure(deployment: Deployment | undefined, pods: readonl
   const refused = deployment?.status?.conditions?.find(
     ({ type, status }) => type === 'ReplicaFailure' && status === 'True',
   );
-  if (refused !== undefined) return `The cluster refuses the pods: ${refused.message ?? refused.reason ?? 'no reason'}`;
+  if (refused !== undefined) {
+    return `The cluster refuses the pods: ${withStop(refused.message ?? refused.reason ?? 'no reason')} Raise what is in the way, such as a ResourceQuota, or correct spec.pod.`;
+  }
   for (const pod of pods) {
     if (isDeleting(pod) || !isAlive(pod) || isReady(pod)) continue;
     const reason = explainPod(pod);
@@ -56,7 +58,7 @@ export function explainFailure(deployment: Deployment | undefined, pods: readonl
 function explainPod({ metadata, status }: Pod): string | null {
   const scheduled = status?.conditions?.find(({ type }) => type === 'PodScheduled');
   if (scheduled?.status === 'False') {
-    return `Pod ${metadata.name} can't be placed on a node: ${scheduled.message ?? scheduled.reason ?? 'no reason'}`;
+    return `Pod ${metadata.name} can't be placed on a node: ${withStop(scheduled.message ?? scheduled.reason ?? 'no reason')} Add a node that fits, or correct the resources, nodeSelector, tolerations or affinity of spec.pod.`;
   }
   for (const { state, lastState, restartCount } of status?.containerStatuses ?? []) {
     const waiting = state?.waiting;
@@ -64,13 +66,27 @@ function explainPod({ metadata, status }: Pod): string | null {
     if (waiting?.reason !== undefined && HOPELESS.has(waiting.reason)) {
       // The kubelet's own message counts its back-off, and would change the condition with every step of it.
       const words = waiting.reason === 'CrashLoopBackOff' ? describeEnd(ended) : (waiting.message ?? '');
-      return `Pod ${metadata.name} does not start (${waiting.reason}): ${shorten(words, LOG_LENGTH)}`;
+      return `Pod ${metadata.name} does not start (${waiting.reason}): ${withStop(shorten(words, LOG_LENGTH))} ${adviseOn(waiting.reason, ended, metadata.name)}`;
     }
     if (restartCount > 1 && ended !== undefined) {
-      return `Pod ${metadata.name} starts again and again: ${describeEnd(ended)}`;
+      return `Pod ${metadata.name} starts again and again: ${withStop(describeEnd(ended))} ${adviseOn('CrashLoopBackOff', ended, metadata.name)}`;
     }
   }
   return null;
+}
+
+/** What to do next, by the kubelet's reason. */
+function adviseOn(reason: string, ended: { reason?: string } | undefined, name: string): string {
+  if (ended?.reason === 'OOMKilled')
+    return 'Raise spec.pod.resources.limits.memory, or lower spec.browser.concurrency.';
+  if (reason.includes('Image'))
+    return "Correct laneImage and imagePullSecrets in the chart's values, or see that the registry has the image.";
+  if (reason.endsWith('ConfigError')) return 'Create what is missing, in the namespace of the lane.';
+  return `See its log: kubectl logs ${name} --previous`;
+}
+
+function withStop(text: string): string {
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
 }
 
 function describeEnd(ended: { exitCode: number; reason?: string; message?: string } | undefined): string {

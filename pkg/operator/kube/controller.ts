@@ -97,15 +97,18 @@ function sourceOf<O extends KubeObject>(
   };
 }
 
-/** What a controller writes itself, status and managed fields, must not wake it: it would never come to rest. */
+/**
+ * What a controller writes itself, status, finalizers and managed fields, must not wake it: it would never come to rest,
+ * or do all its work twice. A finalizer that matters does so once the object is being deleted.
+ */
 function isOfInterest({ before, after }: Change<KubeObject>): boolean {
   if (before === undefined || after === undefined || after.metadata.generation === undefined) return true;
   return !isDeepStrictEqual(wishesOf(before), wishesOf(after));
 }
 
 function wishesOf({ metadata }: KubeObject): readonly unknown[] {
-  const { uid, generation, labels, annotations, finalizers, ownerReferences, deletionTimestamp } = metadata;
-  return [uid, generation, labels, annotations, finalizers, ownerReferences, deletionTimestamp];
+  const { uid, generation, labels, annotations, ownerReferences, deletionTimestamp } = metadata;
+  return [uid, generation, labels, annotations, ownerReferences, deletionTimestamp];
 }
 
 function ownersOf(object: KubeObject, owner: Kind<KubeObject>): readonly Key[] {

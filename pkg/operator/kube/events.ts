@@ -7,7 +7,7 @@ import { eventMetrics } from './metrics.ts';
 import { keyOf, type Desired, type Key, type KubeObject } from './object.ts';
 import { resourceClient } from './client.ts';
 import { microTime, shorten } from './text.ts';
-import { systemTimers, type Timers } from './time.ts';
+import { systemTimers, wait, type Timers } from './time.ts';
 
 export type EventNote = {
   regarding: KubeObject;
@@ -37,7 +37,8 @@ export type EventRecorderOptions = {
 export type EventRecorder = {
   /**
    * Returns at once. The same note again within 6 minutes becomes one series whose count is written at most once a
-   * minute; beyond 25 different ones, and one in 20 s after that, of one object, notes are dropped and counted.
+   * minute; beyond 25 different ones, and one in 20 s after that, of one object, notes are dropped and counted. So are
+   * those that come when 500 wait: after a burst of 100 ten are written in a second.
    */
   record(note: EventNote): void;
   /** Writes what is pending, as far as `timeoutMs` allows, and ends. */
@@ -46,9 +47,13 @@ export type EventRecorder = {
 
 const SERIES_MS = 360_000;
 const FLUSH_MS = 60_000;
+/** Of one object. */
 const BURST = 25;
 const REFILL_MS = 20_000;
-/** Beyond it the API server is away, and what people need to know is older than what they could read. */
+/** Of all: ten thousand new objects shall not wait for ten thousand events that nobody can read. */
+const WRITE_BURST = 100;
+const WRITE_REFILL_MS = 100;
+/** Beyond it the API server is away, or what people need to know is older than what they could read. */
 const MOST_PENDING = 500;
 const NOTE_BYTES = 1_024;
 
@@ -58,6 +63,9 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   const resources = resourceClient(connection, core.events);
   const dropped = eventMetrics(options.registry ?? new Registry());
   const stopping = new AbortController();
+  /** Ends the pace: what is pending at the end is written as fast as can be. */
+  const hurrying = new AbortController();
+  const pace: Budget = { tokens: WRITE_BURST, atMs: timers.nowMs(), burst: WRITE_BURST, refillMs: WRITE_REFILL_MS };
   const series = new Map<string, Series>();
   const budgets = new Map<string, Budget>();
   const pending: (() => Promise<unknown>)[] = [];
@@ -66,6 +74,10 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
 
   async function writePending(): Promise<void> {
     for (let write = pending.shift(); write !== undefined; write = pending.shift()) {
+      if (!spend(pace, timers.nowMs())) {
+        await wait(WRITE_REFILL_MS, hurrying.signal, timers);
+        spend(pace, timers.nowMs());
+      }
       try {
         await write();
       } catch (error) {
@@ -104,11 +116,9 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
   }
 
   function mayBeNew(uid: string, nowMs: number): boolean {
-    const budget = budgets.get(uid) ?? { tokens: BURST, atMs: nowMs };
+    const budget = budgets.get(uid) ?? { tokens: BURST, atMs: nowMs, burst: BURST, refillMs: REFILL_MS };
     budgets.set(uid, budget);
-    if (refill(budget, nowMs) < 1) return false;
-    budget.tokens -= 1;
-    return true;
+    return spend(budget, nowMs);
   }
 
   return {
@@ -134,6 +144,7 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
       cancelFlush?.();
       flush();
       cancelFlush?.();
+      hurrying.abort();
       const cancel = timers.after(timeoutMs, () => stopping.abort(new Error('the recorder stops')));
       await writing;
       cancel();
@@ -145,12 +156,19 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
 type Series = { key: Key; count: number; written: number; lastMs: number; lastWallMs: number };
 
 /** A token bucket. */
-type Budget = { tokens: number; atMs: number };
+type Budget = { tokens: number; atMs: number; readonly burst: number; readonly refillMs: number };
 
 function refill(budget: Budget, nowMs: number): number {
-  budget.tokens = Math.min(BURST, budget.tokens + (nowMs - budget.atMs) / REFILL_MS);
+  budget.tokens = Math.min(budget.burst, budget.tokens + (nowMs - budget.atMs) / budget.refillMs);
   budget.atMs = nowMs;
   return budget.tokens;
+}
+
+/** False where none is left. */
+function spend(budget: Budget, nowMs: number): boolean {
+  if (refill(budget, nowMs) < 1) return false;
+  budget.tokens -= 1;
+  return true;
 }
 
 function eventOf(note: EventNote, options: EventRecorderOptions, nowMs: number): Desired<EventObject> {

@@ -1,7 +1,8 @@
-import type { Plans } from '../../accounts/index.ts';
+import { findCaller, type Plans } from '../../accounts/index.ts';
 import type { Database } from '../../postgres/index.ts';
-import type { Clock } from '../../runtime/index.ts';
+import { gather, type Clock } from '../../runtime/index.ts';
 import type { Logger, Registry } from '../../telemetry/index.ts';
+import { createWatchMaker, readManagedWatches } from '../../watches/index.ts';
 import type { Guard } from '../../webhooks/index.ts';
 import {
   controllerFor,
@@ -37,8 +38,9 @@ export type WatchControllerDeps = {
 };
 
 const RESYNC_MS = 600_000;
-/** A pass mostly waits for Postgres and the API server. */
-const CONCURRENCY = 8;
+/** A pass mostly waits for the API server; what passes ask of Postgres at the same time is asked as one. */
+const CONCURRENCY = 32;
+const GATHER = { restMs: 50 };
 
 /** The controller of Watch resources. */
 export function createWatchController(deps: WatchControllerDeps): OperatorController {
@@ -62,6 +64,17 @@ export function createWatchController(deps: WatchControllerDeps): OperatorContro
     watch: (key) => informer.get(key),
     watches: resources,
     secret: (key) => secrets.get(key),
+    readWatches: gather(async (asked: readonly string[]) => {
+      const found = Map.groupBy(await readManagedWatches(deps.db.system, asked), ({ managedBy }) => managedBy);
+      return asked.map((managedBy) => found.get(managedBy) ?? []);
+    }, GATHER),
+    // Thousands of resources act with a few keys.
+    findCaller: gather(async (asked: readonly string[]) => {
+      const ask = async (key: string) => [key, await findCaller(deps.db.system, key, deps.pepper)] as const;
+      const found = new Map(await Promise.all([...new Set(asked)].map(ask)));
+      return asked.map((key) => found.get(key) ?? null);
+    }, GATHER),
+    createWatch: createWatchMaker(deps),
     applier: createApplier(FIELD_MANAGER),
     rememberKey: (resource, keyId) => signals.rememberKey(resource, keyId),
   });

@@ -1,14 +1,12 @@
-import { findCaller, type Caller, type Plans } from '../../accounts/index.ts';
+import type { Caller, Plans } from '../../accounts/index.ts';
 import { parseWatchCreate, ServiceError, type WatchDraft } from '../../contract/index.ts';
 import {
   cancelManagedWatches,
-  createWatch,
+  makeWatchSo,
   pauseManagedWatches,
-  readManagedWatches,
-  updateWatch,
+  type CreateWatch,
   type ManagedWatch,
-  type WatchActor,
-  type WatchChange,
+  type ManagingActor,
   type WatchDeps,
 } from '../../watches/index.ts';
 import { formatKey, keyOf, type Key, type Secret } from '../kube/index.ts';
@@ -16,8 +14,11 @@ import type { WatchObject } from '../resources/index.ts';
 
 export type MirrorDeps = WatchDeps & {
   plans: Plans;
-  /** The pepper of the hashes of API keys. */
-  pepper: string;
+  /** The watches of a resource in Postgres, by the name that `managerOf` gives it. */
+  readWatches(managedBy: string): Promise<readonly ManagedWatch[]>;
+  createWatch: CreateWatch;
+  /** Whose API key this is; null for one that is unknown or revoked. */
+  findCaller(apiKey: string): Promise<Caller | null>;
   secret(key: Key): Secret | undefined;
   /** Called before anything is made that must be cleaned up. */
   beforeCreate(resource: WatchObject): Promise<void>;
@@ -48,7 +49,7 @@ export function managerOf(key: Key): string {
  */
 export async function mirrorWatch(deps: MirrorDeps, resource: WatchObject): Promise<Mirrored> {
   const managedBy = managerOf(keyOf(resource));
-  const found = await readManagedWatches(deps.db.system, managedBy);
+  const found = await deps.readWatches(managedBy);
   const caller = await authenticate(deps, resource);
   if ('reason' in caller) {
     // Without a good key there is no authority to run anything.
@@ -60,8 +61,7 @@ export async function mirrorWatch(deps: MirrorDeps, resource: WatchObject): Prom
   }
   const existing = found.find(({ accountId }) => accountId === caller.accountId) ?? null;
   try {
-    const changed = await makeSo(deps, resource, actorOf(deps, caller, managedBy), existing);
-    const managed = changed ? await readOwn(deps, managedBy, caller.accountId) : existing;
+    const managed = await makeSo(deps, resource, actorOf(deps, caller, managedBy), existing);
     return { problem: null, managed, keyId: caller.keyId };
   } catch (error) {
     const problem = explain(error);
@@ -90,7 +90,7 @@ async function authenticate(deps: MirrorDeps, resource: WatchObject): Promise<Ca
   }
   // Files and terminals add line ends; no key has any white space.
   const apiKey = Buffer.from(encoded, 'base64').toString('utf8').trim();
-  const caller = await findCaller(deps.db.system, apiKey, deps.pepper);
+  const caller = await deps.findCaller(apiKey);
   if (caller === null) {
     return {
       reason: 'KeyRejected',
@@ -106,7 +106,7 @@ async function authenticate(deps: MirrorDeps, resource: WatchObject): Promise<Ca
   return caller;
 }
 
-function actorOf({ plans }: MirrorDeps, caller: Caller, managedBy: string): WatchActor {
+function actorOf({ plans }: MirrorDeps, caller: Caller, managedBy: string): ManagingActor {
   return {
     accountId: caller.accountId,
     metered: caller.mode !== 'internal',
@@ -115,31 +115,18 @@ function actorOf({ plans }: MirrorDeps, caller: Caller, managedBy: string): Watc
   };
 }
 
-/** Creates or changes the watch where it differs; true when it did. */
+/** Creates or changes the watch where it differs; resolves to it as it is then. */
 async function makeSo(
   deps: MirrorDeps,
   resource: WatchObject,
-  actor: WatchActor,
+  actor: ManagingActor,
   existing: ManagedWatch | null,
-): Promise<boolean> {
-  const draft = draftOf(resource);
-  const suspended = resource.spec.suspend === true;
-  if (existing === null) {
-    await deps.beforeCreate(resource);
-    const { id } = await createWatch(deps, actor, draft);
-    if (suspended) await updateWatch(deps, actor, id, { status: 'paused' });
-    return true;
-  }
-  const { watch } = existing;
-  // Suspending one that ran out of credits is how a person takes it out of that state.
-  if (suspended && watch.status === 'paused' && watch.pausedReason !== 'user') {
-    await pauseManagedWatches(deps.db.system, actor.managedBy ?? '', 'user');
-    return true;
-  }
-  const change = changeOf(existing, draft, suspended);
-  if (Object.keys(change).length === 0) return false;
-  await updateWatch(deps, actor, watch.id, change);
-  return true;
+): Promise<ManagedWatch> {
+  const wanted = { draft: draftOf(resource), suspended: resource.spec.suspend === true };
+  if (existing === null) await deps.beforeCreate(resource);
+  const watch = await makeWatchSo(deps, actor, wanted, existing?.watch ?? null);
+  const { managedBy, accountId } = actor;
+  return { ...(existing ?? { managedBy, accountId, lastOutcome: null, lastDetail: null }), watch };
 }
 
 /** The same rules as for REST judge it, so that a resource can't have what a request can't. */
@@ -155,27 +142,6 @@ function draftOf({ spec }: WatchObject): WatchDraft {
   });
 }
 
-function changeOf({ watch }: ManagedWatch, draft: WatchDraft, suspended: boolean): WatchChange {
-  const differs = (a: unknown, b: unknown): boolean => JSON.stringify(a) !== JSON.stringify(b);
-  const resumes = !suspended && watch.status === 'paused' && watch.pausedReason !== 'insufficient_credits';
-  return {
-    ...(differs(watch.name, draft.name) && { name: draft.name }),
-    ...(differs(watch.query, draft.query) && { query: draft.query }),
-    ...(differs(watch.surfaces, draft.surfaces) && { surfaces: draft.surfaces }),
-    ...(differs(watch.regions.map(sorted), draft.regions.map(sorted)) && { regions: draft.regions }),
-    ...(differs(watch.extract, draft.extract) && { extract: draft.extract }),
-    ...(differs(watch.webhookUrl, draft.webhookUrl) && { webhookUrl: draft.webhookUrl }),
-    ...(watch.schedule.intervalMinutes !== draft.intervalMinutes && { intervalMinutes: draft.intervalMinutes }),
-    ...(suspended && watch.status === 'active' && { status: 'paused' as const }),
-    ...(resumes && { status: 'active' as const }),
-  };
-}
-
-/** Postgres gives the keys of a stored object in its own order. */
-function sorted(value: object): [string, unknown][] {
-  return Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
-}
-
 function explain(error: unknown): WatchProblem | null {
   if (!(error instanceof ServiceError)) return null;
   const { code, message } = error;
@@ -186,12 +152,7 @@ function explain(error: unknown): WatchProblem | null {
   return ofSpec ? { reason: 'InvalidSpec', message: `spec: ${message}` } : null;
 }
 
-async function readOwn({ db }: MirrorDeps, managedBy: string, accountId: string): Promise<ManagedWatch | null> {
-  const all = await readManagedWatches(db.system, managedBy);
-  return all.find((managed) => managed.accountId === accountId) ?? null;
-}
-
-async function readBack({ db }: MirrorDeps, managedBy: string, problem: WatchProblem): Promise<Mirrored> {
-  const [managed = null] = await readManagedWatches(db.system, managedBy);
+async function readBack(deps: MirrorDeps, managedBy: string, problem: WatchProblem): Promise<Mirrored> {
+  const [managed = null] = await deps.readWatches(managedBy);
   return { problem, managed, keyId: null };
 }

@@ -52,8 +52,20 @@ describe('an export as a table', () => {
     expect(text).toBe(
       `\uFEFF${EXPORT_COLUMNS.join(',')}\r\n` +
         'wrun_1,2026-07-01T09:00:00.000Z,dispatched,Started 1 capture.,job_1,job_1.engine_news.GLOBAL,engine_news,GLOBAL,' +
-        'completed,,2026-07-01T09:00:02.000Z,true,3,Grüße,1,https://a.example/,https://a.example/,Acme\r\n',
+        'completed,,bicycles,2026-07-01T09:00:02.000Z,true,3,Grüße,1,https://a.example/,https://a.example/,Acme,,\r\n',
     );
+  });
+
+  it('tells which pinned targets an answer names, and which it does not', async () => {
+    const envelope = makeEnvelope({ brands: ['Acme Bikes', 'Velo', 'Other'] });
+    const [acme, velo, other] = envelope.evidence.mentions?.items ?? [];
+    if (acme === undefined || velo === undefined || other === undefined)
+      throw new Error('three brands, three mentions');
+    const items = [{ ...acme, target: 'acme.example' }, { ...velo, target: 'Velo', mentioned: false }, other];
+    const result = { ...envelope, evidence: { ...envelope.evidence, mentions: { items } } };
+    expect(await cellOf('mentions', result)).toBe('"Acme Bikes\nOther"');
+    expect(await cellOf('targetsMentioned', result)).toBe('acme.example');
+    expect(await cellOf('targetsMissing', result)).toBe('Velo');
   });
 
   it.each([
@@ -76,7 +88,7 @@ describe('an export as a table', () => {
       [{ run: { ...run, jobId: null, status: 'skipped_credits' }, child: null, result: null }],
       'csv',
     );
-    expect(text.split('\r\n')[1]).toMatch(/^wrun_1,[^,]+,skipped_credits,Started 1 capture\.,{14}$/);
+    expect(text.split('\r\n')[1]).toMatch(/^wrun_1,[^,]+,skipped_credits,Started 1 capture\.,{17}$/);
   });
 
   it('is only the line of names when there was no run', async () => {

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import pino from 'pino';
 import { aborted, connect, createLeader, loadKubeConfig } from '../../../pkg/operator/kube/index.ts';
 
-export const TIMING = { leaseMs: 3_000, renewMs: 2_000, retryMs: 300 };
+export const TIMING = { leaseMs: 2_000, renewMs: 1_400, retryMs: 200 };
 const TICK_MS = 10;
 
 async function main(kubeConfigFile: string, namespace: string, identity: string): Promise<void> {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseAllDocuments } from 'yaml';
 import type { Connection, CustomResourceDefinition, Desired } from '../../../pkg/operator/kube/index.ts';
-import { installDefinition } from './cluster.ts';
+import { installDefinition } from './objects.ts';
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 

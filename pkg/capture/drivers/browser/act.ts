@@ -1,13 +1,20 @@
 import type { Page } from 'playwright-core';
+import { pause } from '../../../runtime/index.ts';
 import type { Step } from '../../profile/profile.ts';
 import { targetOf } from '../../profile/selectors.ts';
 import { fillText, type TemplateValues } from '../../profile/template.ts';
-import { locate, locateSeen } from './frames.ts';
+import { leaveView, measurePage } from '../../page/script.ts';
+import { splitFrames } from '../../profile/selector.ts';
+import { findFrame, locate, locateSeen } from './frames.ts';
 
 /** One try is short, so that an overlay that came up meanwhile is seen and dismissed. */
 const TRY_TIMEOUT_MS = 2_500;
 /** More of the same kind on one page is no list of sources any more. */
 const MOST_CLICKS = 50;
+const MOST_SCROLLS = 30;
+/** A page that has not grown by then is at its end. */
+const GROWS_WITHIN_MS = 1_000;
+const LOOK_EVERY_MS = 50;
 
 /** Makes one step, once. Rejects when that is not possible within a short while, or `restMs` where that is less. */
 export async function act(page: Page, step: Step, values: TemplateValues, restMs: number): Promise<void> {
@@ -38,8 +45,33 @@ export async function act(page: Page, step: Step, values: TemplateValues, restMs
     await seen.waitFor({ timeout });
   } else if ('waitGone' in step) {
     await seen.waitFor({ state: 'hidden', timeout });
+  } else if (step.all === true) {
+    await scrollAll(page, step.scroll, timeout, restMs);
   } else {
     await locate(page, step.scroll).first().scrollIntoViewIfNeeded({ timeout });
+  }
+}
+
+/** Scrolls to the last match again and again, as long as the page grows by it. */
+async function scrollAll(page: Page, selector: string, timeout: number, restMs: number): Promise<void> {
+  const { frames, inside } = splitFrames(selector);
+  const last = locate(page, selector).last();
+  const giveUp = AbortSignal.timeout(restMs);
+  const measure = async (): Promise<number> => {
+    const frame = await findFrame(page, frames);
+    return frame === null ? 0 : await frame.evaluate<number>(measurePage());
+  };
+  for (let count = 0; count < MOST_SCROLLS && !giveUp.aborted; count += 1) {
+    const before = await measure();
+    await last.scrollIntoViewIfNeeded({ timeout });
+    let grown = false;
+    for (let waitedMs = 0; !grown && waitedMs < GROWS_WITHIN_MS; waitedMs += LOOK_EVERY_MS) {
+      await pause(LOOK_EVERY_MS, giveUp);
+      grown = (await measure()) !== before;
+    }
+    // What was scrolled to may be gone once there is no more to come.
+    if (!grown || (await last.count()) === 0) return;
+    await (await findFrame(page, frames))?.evaluate(leaveView(inside));
   }
 }
 

@@ -22,6 +22,7 @@ export async function dismissConsent(visit: Visit, index: number): Promise<void>
     if (visit.page.isClosed()) throw error;
     // The answer may come all the same; asking through the overlay fails with its own message if not.
     visit.ignoredConsent.push(index);
+    note(visit, `consent ${index + 1} did not go away: ${explain(error)}`);
     visit.log.warn({ reason: explain(error), rule: rule.when }, 'A consent overlay did not go away');
   }
 }

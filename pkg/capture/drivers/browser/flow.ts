@@ -98,6 +98,8 @@ async function awaitAnswer(visit: Visit, streams: Streams, pieces: Pieces): Prom
 
 /** The answer stands there already: a list that can't be opened costs its entries, never the answer. */
 async function openBeforeReading(visit: Visit): Promise<void> {
+  // What marked the end may be what is clicked: a "Show more" goes away with the click.
+  visit.parts = visit.parts.map(({ frames, part }) => ({ frames, part: { ...part, markers: [] } }));
   const end = await makeSteps(visit, 'read.before', visit.profile.read.before ?? []);
   if (end !== null) {
     const reason = 'failed' in end ? end.failed : end.verdict.kind;

@@ -22,8 +22,15 @@ export async function openPage(visit: Visit): Promise<CaptureResult | null> {
   } catch (error) {
     if (page.isClosed()) throw error;
     if (leftMs(visit) === 0) return { outcome: 'timeout', detail: 'The page did not answer before the deadline.' };
-    return await refuse(visit, 'unusable', `The page could not be opened: ${explain(error)}`);
+    return await refuse(visit, 'unusable', `The page could not be opened: ${explainOpening(error)}`);
   }
+}
+
+/** The reason alone: tenants read it, and the call and the address are the operator's. */
+function explainOpening(error: unknown): string {
+  return explain(error)
+    .replace(/^page\.goto: /, '')
+    .replace(/ at \S+$/, '');
 }
 
 /** Interception costs a round trip for every request, so it is on only where the profile asks for it. */

@@ -68,6 +68,11 @@ export type CaptureChange = Partial<CaptureTask> & {
   allowHosts?: string[];
 };
 
+/** Each capture here is its driver's only one, so a page prepared for the next would never be used, and cost the most. */
+function withoutPreparing(pool: BrowserPool): BrowserPool {
+  return { ...pool, lease: async (...args) => ({ ...(await pool.lease(...args)), warmNext: () => undefined }) };
+}
+
 export async function captureOnce(
   pool: BrowserPool,
   profile: Profile,
@@ -76,7 +81,7 @@ export async function captureOnce(
   const { signal = new AbortController().signal, secrets = new Map(), allowHosts = [], ...task } = change;
   const driver = createBrowserDriver({
     profile,
-    pool,
+    pool: withoutPreparing(pool),
     secrets,
     egress: { allowHosts },
     clock: systemClock,

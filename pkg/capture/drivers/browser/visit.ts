@@ -27,8 +27,8 @@ export type CaptureObserver = {
 export type Visit = {
   readonly page: Page;
   readonly profile: Profile;
-  /** The profile, document by document. */
-  readonly parts: readonly PlacedPart[];
+  /** The profile, document by document; without its markers once they have held and the page is being opened up. */
+  parts: readonly PlacedPart[];
   readonly task: CaptureTask;
   readonly values: TemplateValues;
   /** The values that the profile takes from the environment, by variable. */

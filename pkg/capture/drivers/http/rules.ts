@@ -125,7 +125,7 @@ export const HTTP_PROFILE_RULES = object(
   { go, read },
   {
     classify: object({}, { blocked: expression, error: expression, absent: expression }),
-    links: object({}, { unwrap: listOf(object({ host: text, parameter: text })), strip: listOf(text) }),
+    links: object({}, { unwrap: listOf(object({ host: text }, { parameter: text })), strip: listOf(text) }),
     model: object({ providerId: text }, { label: text }),
   },
 );
