@@ -82,7 +82,8 @@ describe.each(['gradio', 'streamlit'])('the lane for %s', (name) => {
           'City bikes are **sturdy**: see the [guide](https://guides.example/bikes?id=1).',
           '- disc brakes\n- lights from the [lab](https://lab.example/lights)',
           '```python\nprint("ride")\n```',
-          '| Kind | Price |\n| - | - |\n| used | 90 |',
+          // Both style sheets set the cells to the left.
+          '| Kind | Price |\n| :- | :- |\n| used | 90 |',
           `You asked: \`${JSON.stringify(query)}\``,
         ].join('\n\n'),
       );
