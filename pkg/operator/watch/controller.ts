@@ -39,8 +39,8 @@ export type WatchControllerDeps = {
 
 const RESYNC_MS = 600_000;
 /** A pass mostly waits for the API server; what passes ask of Postgres at the same time is asked as one. */
-const CONCURRENCY = 32;
-const GATHER = { restMs: 50 };
+const CONCURRENCY = 64;
+const GATHER = { restMs: 10 };
 
 /** The controller of Watch resources. */
 export function createWatchController(deps: WatchControllerDeps): OperatorController {
