@@ -15,7 +15,7 @@ import { startSearxng, type Asked, type Entry } from '../support/searxng.ts';
 
 const LANES = fileURLToPath(new URL('../../config/lanes/examples', import.meta.url));
 const INSTALL_AND_START_TIMEOUT_MS = 600_000;
-const CAPTURE_TIMEOUT_MS = 30_000;
+const CAPTURE_TIMEOUT_MS = 50_000;
 
 // Lanes for software that we did not write, exactly as the YAML documents have them but for the ports.
 const undo: (() => Promise<unknown>)[] = [];

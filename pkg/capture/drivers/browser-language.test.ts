@@ -212,6 +212,25 @@ describe('steps', () => {
     expect(textOf(await capture(html, { ask: [{ fill: '.field', with: '{query}' }] }))).toBe('Found best crm');
   });
 
+  it('fill in again what a page that was still starting has emptied', async () => {
+    const result = await capture(
+      `<input class="field"><button id="send" disabled>Send</button><div id="log"></div><script>
+      const field = document.querySelector('.field'), send = document.querySelector('#send');
+      field.addEventListener('input', function forget() {
+        field.removeEventListener('input', forget);
+        setTimeout(() => {
+          field.value = '';
+          field.addEventListener('input', () => (send.disabled = field.value === ''));
+        }, 100);
+      });
+      send.onclick = () => (document.querySelector('#log').innerHTML += '<p class="answer">You asked: ' + field.value + '</p>');
+    </script>`,
+      { ask: ASK },
+    );
+    expect(textOf(result)).toBe('You asked: best crm');
+    expect(signalsOf(result)).toContain('filled in again');
+  });
+
   it('that fail say which one, and that nothing matches', async () => {
     const result = await capture('<p>x</p>', { ask: [{ click: '#no-such' }] }, { timeoutMs: 6_000 });
     expect(result).toMatchObject({
