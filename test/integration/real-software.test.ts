@@ -11,6 +11,7 @@ import { createDrivers, loadLanes, type CaptureLane, type Drivers } from '../../
 import { systemClock } from '../../pkg/runtime/index.ts';
 import { createLog } from '../../pkg/telemetry/index.ts';
 import { startChainlit, type StartedSoftware } from '../support/chainlit.ts';
+import { until } from '../support/poll.ts';
 import { startSearxng, type Asked, type Entry } from '../support/searxng.ts';
 
 const LANES = fileURLToPath(new URL('../../config/lanes/examples', import.meta.url));
@@ -42,6 +43,9 @@ beforeAll(async () => {
     log: createLog('test', 'silent'),
   });
   undo.push(() => drivers.close());
+  // Just installed, its first page may take longer than a step has: the service would try again, and so does this.
+  const isWarm = async (): Promise<boolean> => (await capture('assistant_one', 'ready?')).outcome === 'completed';
+  await until(isWarm, { timeoutMs: 3 * CAPTURE_TIMEOUT_MS, what: 'Chainlit answers' });
 }, INSTALL_AND_START_TIMEOUT_MS);
 
 afterAll(async () => {
