@@ -7,6 +7,7 @@ import * as laneNotes from './migrations/0004-lane-notes.ts';
 import * as lanePods from './migrations/0005-lane-pods.ts';
 import * as laneRefusals from './migrations/0006-lane-refusals.ts';
 import * as deliveryClaims from './migrations/0007-delivery-claims.ts';
+import * as deliveryQueue from './migrations/0008-delivery-queue.ts';
 
 type Migration = { up: (sql: Knex) => Promise<void> };
 
@@ -19,6 +20,7 @@ const MIGRATIONS: readonly { name: string; migration: Migration }[] = [
   { name: '0005-lane-pods', migration: lanePods },
   { name: '0006-lane-refusals', migration: laneRefusals },
   { name: '0007-delivery-claims', migration: deliveryClaims },
+  { name: '0008-delivery-queue', migration: deliveryQueue },
 ];
 
 /** Any fixed number: it names the lock that only one migrating process holds. */

@@ -16,57 +16,67 @@ export type ClaimedDelivery = {
 
 export type ClaimOptions = {
   limit: number;
-  /** Attempts of one account that may run at once, in all workers together. */
+  /** Attempts of one account that may run at once, what runs already included. */
   perAccount: number;
+  /** At most so many of one account now: where many accounts wait, no more of each is read than will be taken. */
+  perTurn: number;
+  /** What runs already, by account. */
+  running: ReadonlyMap<string, number>;
   leaseMs: number;
 };
 
 /**
- * Claims due deliveries, every account's oldest ones before anyone's next ones, so that an account with a long backlog
- * or a slow receiver does not delay the others. Reads the head of each account's queue by index instead of all that is
- * due. What is claimed was due before what is not, so those under way are found in that head too.
+ * Claims due deliveries, those of the accounts with the fewest attempts under way first, so that an account with a long
+ * backlog or a slow receiver does not delay the others. A claim puts off what it takes to the end of its lease: it leaves
+ * the head of its account's queue, where only that is left which is due, and is due again should nobody end it.
  */
-export async function claimDue(sql: Sql, { limit, perAccount, leaseMs }: ClaimOptions): Promise<ClaimedDelivery[]> {
+export async function claimDue(sql: Sql, options: ClaimOptions): Promise<ClaimedDelivery[]> {
+  const { limit, perAccount, perTurn, running, leaseMs } = options;
   return query<ClaimedDelivery>(
     sql,
     `WITH RECURSIVE owners AS (
-       (SELECT account_id FROM webhook_deliveries WHERE state = 'pending' ORDER BY account_id LIMIT 1)
+       (SELECT account_id FROM webhook_queue ORDER BY account_id LIMIT 1)
        UNION ALL
-       SELECT (
-         SELECT d.account_id FROM webhook_deliveries d
-         WHERE d.state = 'pending' AND d.account_id > o.account_id ORDER BY d.account_id LIMIT 1
-       ) FROM owners o WHERE o.account_id IS NOT NULL
+       SELECT (SELECT q.account_id FROM webhook_queue q WHERE q.account_id > o.account_id ORDER BY q.account_id LIMIT 1)
+       FROM owners o WHERE o.account_id IS NOT NULL
      ), due AS (
-       SELECT turn.id, turn.place, turn.next_attempt_at
+       SELECT turn.delivery_id
        FROM owners o
+       LEFT JOIN unnest(CAST(:busy AS text[]), CAST(:counts AS int[])) AS b(account_id, running)
+         ON b.account_id = o.account_id
        CROSS JOIN LATERAL (
-         SELECT head.*, row_number() OVER (ORDER BY NOT head.leased, head.next_attempt_at, head.id) AS place
+         SELECT head.*, coalesce(b.running, 0)
+           + row_number() OVER (ORDER BY head.next_attempt_at, head.delivery_id) AS place
          FROM (
-           SELECT d.id, d.next_attempt_at, coalesce(d.lease_until > now(), false) AS leased FROM webhook_deliveries d
-           WHERE d.account_id = o.account_id AND d.state = 'pending' AND d.next_attempt_at <= now()
-           -- Twice: two claims of one moment may have taken a share each.
-           ORDER BY d.next_attempt_at, d.id LIMIT 2 * :perAccount
+           SELECT q.account_id, q.delivery_id, q.next_attempt_at FROM webhook_queue q
+           -- From where the account begins, and not of the account: a queue's statistics are of some other moment, and
+           -- one that believes an account to have few rows reads and sorts all of them.
+           WHERE (q.account_id, q.next_attempt_at) >= (o.account_id, CAST('-infinity' AS timestamptz))
+           ORDER BY q.account_id, q.next_attempt_at, q.delivery_id LIMIT :perTurn
          ) head
+         WHERE head.account_id = o.account_id AND head.next_attempt_at <= now()
        ) turn
-       WHERE NOT turn.leased AND turn.place <= :perAccount
-       ORDER BY place, turn.next_attempt_at, turn.id LIMIT :limit
+       WHERE turn.place <= :perAccount
+       ORDER BY turn.place, turn.next_attempt_at, turn.delivery_id LIMIT :limit
      ), taken AS (
-       SELECT d.id FROM webhook_deliveries d
-       -- As an array, so that the plan looks up these ids and never reads all that is due.
-       WHERE d.id = ANY(ARRAY(SELECT id FROM due)) AND ${IS_DUE}
+       SELECT q.delivery_id FROM webhook_queue q
+       WHERE q.delivery_id = ANY(ARRAY(SELECT delivery_id FROM due))
+         -- Asked again, as another worker may have taken one between choosing and locking.
+         AND q.next_attempt_at <= now()
        FOR UPDATE SKIP LOCKED
+     ), claimed AS (
+       UPDATE webhook_queue q
+       SET attempts = attempts + 1, lease_until = now() + :leaseMs * interval '1 millisecond',
+         next_attempt_at = now() + :leaseMs * interval '1 millisecond'
+       FROM taken WHERE q.delivery_id = taken.delivery_id
+       RETURNING q.delivery_id, q.attempts, q.lease_until
      )
-     UPDATE webhook_deliveries d
-     SET attempts = attempts + 1, lease_until = now() + :leaseMs * interval '1 millisecond'
-     FROM taken WHERE d.id = taken.id
-     RETURNING d.id, d.account_id AS "accountId", d.capture_id AS "captureId", d.url,
-       d.secret_ciphertext AS "secretCiphertext", d.body, d.attempts, d.lease_until AS "leaseUntil"`,
-    { limit, perAccount, leaseMs },
+     SELECT d.id, d.account_id AS "accountId", d.capture_id AS "captureId", d.url,
+       d.secret_ciphertext AS "secretCiphertext", d.body, c.attempts, c.lease_until AS "leaseUntil"
+     FROM claimed c JOIN webhook_deliveries d ON d.id = c.delivery_id`,
+    { limit, perAccount, perTurn, leaseMs, busy: [...running.keys()], counts: [...running.values()] },
   );
 }
-
-// Asked again where the rows are locked: another worker may have taken one between choosing and locking.
-const IS_DUE = `d.state = 'pending' AND d.next_attempt_at <= now() AND (d.lease_until IS NULL OR d.lease_until <= now())`;
 
 /** How an attempt ended, for the row. */
 export type AttemptEnd =
@@ -79,23 +89,37 @@ export type AttemptEnd =
 export type Settlement = { claim: ClaimedDelivery; end: AttemptEnd };
 
 /**
- * Writes the ends of many attempts in one statement. Returns the ids that were written: for the others the lease was
- * lost meanwhile, and whoever holds it now decides.
+ * Writes the ends of many attempts in one statement: what has ended leaves the queue. Returns the ids that were written:
+ * for the others the lease was lost meanwhile, and whoever holds it now decides.
  */
 export async function recordEnds(sql: Sql, settlements: readonly Settlement[]): Promise<Set<string>> {
   const written = await query<{ id: string }>(
     sql,
-    `UPDATE webhook_deliveries d
-     SET state = e.state, lease_until = NULL, attempts = d.attempts - e.uncounted,
-       last_status = CASE WHEN e.uncounted = 1 THEN d.last_status ELSE e.status END,
-       last_error = CASE WHEN e.uncounted = 1 THEN d.last_error ELSE e.error END,
-       next_attempt_at = now() + e."pauseMs" * interval '1 millisecond',
-       ended_at = CASE WHEN e.state <> 'pending' THEN now() END
-     FROM jsonb_to_recordset(CAST(:ends AS jsonb))
-       AS e(id text, "leaseUntil" timestamptz(3), state text, status int, error text, "pauseMs" float8, uncounted int)
-     WHERE d.id = e.id AND d.state = 'pending' AND d.lease_until = e."leaseUntil"
-     RETURNING d.id`,
-    { ends: JSON.stringify(settlements.map(describeEnd)) },
+    `WITH e AS (
+       SELECT * FROM jsonb_to_recordset(CAST(:ends AS jsonb))
+         AS e(id text, "leaseUntil" timestamptz(3), state text, status int, error text, "pauseMs" float8, uncounted int)
+     ), paused AS (
+       UPDATE webhook_queue q
+       SET lease_until = NULL, attempts = q.attempts - e.uncounted,
+         last_status = CASE WHEN e.uncounted = 1 THEN q.last_status ELSE e.status END,
+         last_error = CASE WHEN e.uncounted = 1 THEN q.last_error ELSE e.error END,
+         next_attempt_at = now() + e."pauseMs" * interval '1 millisecond'
+       FROM e WHERE e.state = 'pending' AND q.delivery_id = e.id AND q.delivery_id = ANY(:ids)
+         AND q.lease_until = e."leaseUntil"
+       RETURNING q.delivery_id
+     ), ended AS (
+       DELETE FROM webhook_queue q
+       USING e WHERE e.state <> 'pending' AND q.delivery_id = e.id AND q.delivery_id = ANY(:ids)
+         AND q.lease_until = e."leaseUntil"
+       RETURNING q.delivery_id, q.account_id, e.state, q.attempts, e.status, e.error, q.started_at, q.created_at
+     ), told AS (
+       INSERT INTO webhook_ends
+         (delivery_id, account_id, state, attempts, last_status, last_error, started_at, created_at, ended_at)
+       SELECT ended.*, now() FROM ended
+     )
+     SELECT delivery_id AS id FROM paused UNION ALL SELECT delivery_id FROM ended`,
+    // The ids once more, so that no plan reads the whole queue to find a few rows.
+    { ends: JSON.stringify(settlements.map(describeEnd)), ids: settlements.map(({ claim }) => claim.id) },
   );
   return new Set(written.map(({ id }) => id));
 }

@@ -15,7 +15,7 @@ type NewDelivery = {
 };
 
 /**
- * Makes a delivery due at once, in one statement: meant for the transaction that ends the capture. A capture has one
+ * Makes a delivery, due at once (the database puts it in the queue): meant for the transaction that ends the capture. A capture has one
  * delivery, so a second one for it changes nothing.
  */
 export async function insertDelivery(sql: Sql, delivery: NewDelivery): Promise<void> {
@@ -39,7 +39,7 @@ export type DeliverySummary = {
   state: DeliveryState;
   /** Since it was made, or started over. */
   attempts: number;
-  /** Null unless another attempt will come. */
+  /** Null while an attempt is under way, and when no other will come. */
   nextAttemptAt: string | null;
   lastStatus: number | null;
   lastError: string | null;
@@ -49,13 +49,18 @@ export type DeliverySummary = {
 
 type SummaryRow = Pick<DeliverySummary, 'id' | 'type' | 'url' | 'state' | 'attempts' | 'lastStatus' | 'lastError'> & {
   captureId: string;
-  nextAttemptAt: Date;
+  nextAttemptAt: Date | null;
   createdAt: Date;
   endedAt: Date | null;
 };
 
-const SUMMARY = `id, type, capture_id AS "captureId", url, state, attempts, next_attempt_at AS "nextAttemptAt",
-  last_status AS "lastStatus", last_error AS "lastError", created_at AS "createdAt", ended_at AS "endedAt"`;
+const SUMMARY = `d.id, d.type, d.capture_id AS "captureId", d.url, coalesce(e.state, 'pending') AS state,
+  coalesce(q.attempts, e.attempts) AS attempts, CASE WHEN q.lease_until IS NULL THEN q.next_attempt_at END AS "nextAttemptAt",
+  coalesce(q.last_status, e.last_status) AS "lastStatus", coalesce(q.last_error, e.last_error) AS "lastError",
+  d.created_at AS "createdAt", e.ended_at AS "endedAt"`;
+
+/** Each delivery has a row in one of the two: it waits, or it has ended. */
+const OUTCOME = `LEFT JOIN webhook_queue q ON q.delivery_id = d.id LEFT JOIN webhook_ends e ON e.delivery_id = d.id`;
 
 function summarize({ captureId, nextAttemptAt, createdAt, endedAt, ...row }: SummaryRow): DeliverySummary {
   const [jobId = ''] = captureId.split('.');
@@ -67,7 +72,7 @@ function summarize({ captureId, nextAttemptAt, createdAt, endedAt, ...row }: Sum
     url: row.url,
     state: row.state,
     attempts: row.attempts,
-    nextAttemptAt: row.state === 'pending' ? nextAttemptAt.toISOString() : null,
+    nextAttemptAt: nextAttemptAt?.toISOString() ?? null,
     lastStatus: row.lastStatus,
     lastError: row.lastError,
     createdAt: createdAt.toISOString(),
@@ -82,24 +87,30 @@ export type DeliveryPage = Partial<DeliveryFilter> & {
   after?: { createdAt: string; id: string } | null;
 };
 
-/** The account's deliveries, newest first. State and type have indexes in the list's order; a job has few deliveries. */
+/**
+ * The account's deliveries, newest first. Each list of one state is read along an index of its own; a job has few
+ * deliveries.
+ */
 export async function listDeliveries(sql: Reader, page: DeliveryPage): Promise<DeliverySummary[]> {
   const { accountId, limit, after = null, state = null, type = null, jobId = null } = page;
+  const lead = state === null ? 'd.id' : state === 'pending' ? 'q.delivery_id' : 'e.delivery_id';
+  const [led = ''] = lead.split('.');
   const conditions = [
-    'account_id = :accountId',
-    ...(after === null ? [] : ['(created_at, id) < (CAST(:createdAt AS timestamptz), :afterId)']),
-    ...(state === null ? [] : ['state = :state']),
-    ...(type === null ? [] : ['type = :type']),
-    ...(jobId === null ? [] : [jobId.includes('.') ? 'capture_id = :jobId' : `capture_id IN (${CHILDREN})`]),
+    'd.account_id = :accountId',
+    `${led}.account_id = :accountId`,
+    ...(after === null ? [] : [`(${led}.created_at, ${lead}) < (CAST(:createdAt AS timestamptz), :afterId)`]),
+    ...(state === null || state === 'pending' ? [] : ['e.state = :state']),
+    ...(type === null ? [] : ['d.type = :type']),
+    ...(jobId === null ? [] : [jobId.includes('.') ? 'd.capture_id = :jobId' : `d.capture_id IN (${CHILDREN})`]),
   ];
   const rows = await query<SummaryRow>(
     sql,
-    `SELECT ${SUMMARY} FROM webhook_deliveries WHERE ${conditions.join(' AND ')}
-     ORDER BY created_at DESC, id DESC LIMIT :limit`,
+    `SELECT ${SUMMARY} FROM webhook_deliveries d ${OUTCOME} WHERE ${conditions.join(' AND ')}
+     ORDER BY ${led}.created_at DESC, ${lead} DESC LIMIT :limit`,
     {
       accountId,
       limit,
-      ...(state === null ? {} : { state }),
+      ...(state === null || state === 'pending' ? {} : { state }),
       ...(type === null ? {} : { type }),
       ...(jobId === null ? {} : { jobId }),
       ...(after === null ? {} : { createdAt: after.createdAt, afterId: after.id }),
@@ -113,6 +124,10 @@ const CHILDREN = 'SELECT id FROM captures WHERE search_id = :jobId AND account_i
 /** Requests that come so close together are one that was sent twice, and a quick receiver may have it by the second. */
 const SAME_REQUEST_SECONDS = 5;
 
+function isAnotherRequest(row: 'e' | 'q'): string {
+  return `(${row}.started_at = ${row}.created_at OR ${row}.started_at < now() - make_interval(secs => :seconds))`;
+}
+
 /**
  * Starts a delivery over, whatever became of it: the same bytes and event id, with all attempts before it again. One
  * that is being attempted right now, or was started over a moment ago, is what was asked for already and stays as it is:
@@ -124,18 +139,23 @@ export async function redeliver(
 ): Promise<DeliverySummary> {
   await query(
     sql,
-    `UPDATE webhook_deliveries
-     SET state = 'pending', attempts = 0, next_attempt_at = now(), lease_until = NULL,
-       started_at = now(), ended_at = NULL
-     WHERE id = :id AND account_id = :accountId
-       AND (lease_until IS NULL OR lease_until <= now())
-       AND (started_at = created_at OR started_at < now() - make_interval(secs => :seconds))`,
+    `WITH again AS (
+       DELETE FROM webhook_ends e
+       WHERE e.delivery_id = :id AND e.account_id = :accountId AND ${isAnotherRequest('e')}
+       RETURNING e.delivery_id, e.account_id, e.created_at
+     ), sooner AS (
+       UPDATE webhook_queue q
+       SET attempts = 0, next_attempt_at = now(), lease_until = NULL, started_at = now()
+       WHERE q.delivery_id = :id AND q.account_id = :accountId AND ${isAnotherRequest('q')}
+         AND (q.lease_until IS NULL OR q.lease_until <= now())
+     )
+     INSERT INTO webhook_queue (delivery_id, account_id, created_at) SELECT * FROM again`,
     { accountId, id, seconds: SAME_REQUEST_SECONDS },
   );
   // A statement of its own, as it must see what a concurrent one has just done.
   const [row] = await query<SummaryRow>(
     sql,
-    `SELECT ${SUMMARY} FROM webhook_deliveries WHERE id = :id AND account_id = :accountId`,
+    `SELECT ${SUMMARY} FROM webhook_deliveries d ${OUTCOME} WHERE d.id = :id AND d.account_id = :accountId`,
     { accountId, id },
   );
   if (row === undefined) throw new ServiceError('NOT_FOUND', `No delivery is named ${id}, or it has been forgotten.`);

@@ -17,10 +17,13 @@ export async function forgetDeliveries(db: Database, { days }: { days: number })
 async function deleteEnded(db: Database, days: number): Promise<number> {
   const rows = await query<{ id: string }>(
     db.system,
-    `DELETE FROM webhook_deliveries WHERE id IN (
-       SELECT id FROM webhook_deliveries WHERE ended_at < now() - make_interval(days => :days)
-       ORDER BY ended_at LIMIT :turn FOR UPDATE SKIP LOCKED
-     ) RETURNING id`,
+    `WITH forgotten AS (
+       DELETE FROM webhook_ends WHERE delivery_id IN (
+         SELECT delivery_id FROM webhook_ends WHERE ended_at < now() - make_interval(days => :days)
+         ORDER BY ended_at LIMIT :turn FOR UPDATE SKIP LOCKED
+       ) RETURNING delivery_id
+     )
+     DELETE FROM webhook_deliveries WHERE id IN (SELECT delivery_id FROM forgotten) RETURNING id`,
     { days, turn: TURN },
   );
   return rows.length;
@@ -29,15 +32,18 @@ async function deleteEnded(db: Database, days: number): Promise<number> {
 async function giveUpWaiting(db: Database, days: number): Promise<number> {
   const rows = await query<{ id: string }>(
     db.system,
-    `UPDATE webhook_deliveries
-     SET state = 'dead', lease_until = NULL, ended_at = now(),
-       last_error = coalesce(last_error, 'the destination was not tried, as it was failing')
-     WHERE id IN (
-       SELECT id FROM webhook_deliveries
-       WHERE state = 'pending' AND started_at < now() - make_interval(days => :days)
-         AND (lease_until IS NULL OR lease_until <= now())
-       LIMIT :turn FOR UPDATE SKIP LOCKED
-     ) RETURNING id`,
+    `WITH given_up AS (
+       DELETE FROM webhook_queue WHERE delivery_id IN (
+         SELECT delivery_id FROM webhook_queue
+         WHERE started_at < now() - make_interval(days => :days) AND (lease_until IS NULL OR lease_until <= now())
+         LIMIT :turn FOR UPDATE SKIP LOCKED
+       ) RETURNING *
+     )
+     INSERT INTO webhook_ends
+       (delivery_id, account_id, state, attempts, last_status, last_error, started_at, created_at, ended_at)
+     SELECT delivery_id, account_id, 'dead', attempts, last_status,
+       coalesce(last_error, 'the destination was not tried, as it was failing'), started_at, created_at, now()
+     FROM given_up RETURNING delivery_id AS id`,
     { days, turn: TURN },
   );
   return rows.length;

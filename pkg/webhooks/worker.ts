@@ -31,7 +31,7 @@ export type DeliveryWorkerOptions = {
   http?: HttpSettings;
   /** Attempts at once in this process. */
   concurrency?: number;
-  /** Attempts at once of one account, in all processes together. */
+  /** Attempts at once of one account in this process. */
   perAccount?: number;
   /** Told after each attempt, for metrics. */
   onAttempt?: (report: AttemptReport) => void;
@@ -55,6 +55,9 @@ export type DeliveryWorker = {
 /** Claimed per turn: bodies may be large, and a turn should be short. */
 const CLAIM_AT_MOST = 128;
 
+/** Read of each account's queue per turn, however many accounts wait. */
+const READ_AT_LEAST = 8;
+
 /** How long a turn waits for an attempt to end before the next one looks for new deliveries. */
 const WAIT_MS = 500;
 
@@ -63,7 +66,7 @@ const LEASE_MARGIN_MS = 30_000;
 
 /** Delivers webhooks (spec 6, design "Webhooks"). At least once: a crash between answer and record repeats one. */
 export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWorker {
-  const { sql, keyring, clock, random, log, http = WEBHOOK_HTTP, concurrency = 256, perAccount = 16 } = options;
+  const { sql, keyring, clock, random, log, http = WEBHOOK_HTTP, concurrency = 512, perAccount = 64 } = options;
   const leaseMs = http.totalTimeoutMs + LEASE_MARGIN_MS;
   const breaker = createBreaker({
     clock,
@@ -75,6 +78,9 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   const connections = createConnections(http);
   const stop = new AbortController();
   const running = new Set<Promise<void>>();
+  const runningOf = new Map<string, number>();
+  /** Of how many accounts the last claim found something. */
+  let accountsDue = 1;
   /** What has ended and is not written yet. */
   let ended: (Settlement & { startedMs: number })[] = [];
   let someEnded = new AbortController();
@@ -116,14 +122,18 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     }
   }
 
-  async function claimForRoom(): Promise<ClaimedDelivery[]> {
+  /** `mayBeMore` tells that as many were due as were asked for. */
+  async function claimForRoom(): Promise<{ claims: ClaimedDelivery[]; mayBeMore: boolean }> {
     const room = concurrency - running.size - ended.length;
-    if (room <= 0) return [];
+    if (room <= 0) return { claims: [], mayBeMore: false };
     // The fuller it gets the less one account may take, and never is all room taken at once: many slow receivers
     // together leave room for the next tenant.
     const share = Math.max(1, Math.min(perAccount, Math.floor(room / 8)));
     const limit = Math.min(CLAIM_AT_MOST, Math.ceil(room / 2));
-    return claimDue(sql, { limit, perAccount: share, leaseMs });
+    const perTurn = Math.min(share, Math.max(READ_AT_LEAST, Math.ceil((2 * limit) / accountsDue)));
+    const claims = await claimDue(sql, { limit, perAccount: share, perTurn, running: runningOf, leaseMs });
+    accountsDue = Math.max(1, new Set(claims.map(({ accountId }) => accountId)).size);
+    return { claims, mayBeMore: claims.length === limit };
   }
 
   async function start(claims: readonly ClaimedDelivery[]): Promise<void> {
@@ -133,7 +143,13 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
       const secret = secrets.get(claim.accountId);
       const one = run(claim, typeof secret === 'string' ? secret : null);
       running.add(one);
-      void one.finally(() => running.delete(one));
+      runningOf.set(claim.accountId, (runningOf.get(claim.accountId) ?? 0) + 1);
+      void one.finally(() => {
+        running.delete(one);
+        const others = (runningOf.get(claim.accountId) ?? 1) - 1;
+        if (others > 0) runningOf.set(claim.accountId, others);
+        else runningOf.delete(claim.accountId);
+      });
     }
   }
 
@@ -143,10 +159,10 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
       // Renewed before anything that ends from here on is missed.
       someEnded = new AbortController();
       // At once: waiting for the database twice in a row would leave receivers waiting too.
-      const [settled, claims] = await Promise.allSettled([settleEnded(), claimForRoom()]);
-      if (claims.status === 'fulfilled') await start(claims.value);
-      for (const step of [settled, claims]) if (step.status === 'rejected') throw step.reason;
-      if (claims.status === 'fulfilled' && claims.value.length === CLAIM_AT_MOST) return 'more';
+      const [settled, claimed] = await Promise.allSettled([settleEnded(), claimForRoom()]);
+      if (claimed.status === 'fulfilled') await start(claimed.value.claims);
+      for (const step of [settled, claimed]) if (step.status === 'rejected') throw step.reason;
+      if (claimed.status === 'fulfilled' && claimed.value.mayBeMore) return 'more';
       if (running.size === 0 && ended.length === 0) return 'idle';
       await pause(WAIT_MS, AbortSignal.any([stop.signal, someEnded.signal]));
       return 'more';

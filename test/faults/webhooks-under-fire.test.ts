@@ -100,16 +100,16 @@ async function makeDeliveries(): Promise<void> {
 async function skipPauses(): Promise<void> {
   await query(
     database.db.system,
-    `UPDATE webhook_deliveries SET next_attempt_at = now()
-     WHERE id IN (SELECT id FROM webhook_deliveries WHERE state = 'pending' AND lease_until IS NULL AND next_attempt_at > now()
-                  FOR UPDATE SKIP LOCKED)`,
+    `UPDATE webhook_queue SET next_attempt_at = now()
+     WHERE delivery_id IN (SELECT delivery_id FROM webhook_queue WHERE lease_until IS NULL AND next_attempt_at > now()
+                           FOR UPDATE SKIP LOCKED)`,
   );
 }
 
 async function countDelivered(): Promise<number> {
   const [row] = await query<{ count: number }>(
     database.db.system,
-    `SELECT count(*) AS count FROM webhook_deliveries WHERE state = 'delivered'`,
+    `SELECT count(*) AS count FROM webhook_ends WHERE state = 'delivered'`,
   );
   return row?.count ?? 0;
 }

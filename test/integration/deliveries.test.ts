@@ -7,6 +7,7 @@ import { systemClock } from '../../pkg/runtime/index.ts';
 import { createSecret, insertDelivery, type DeliverySummary } from '../../pkg/webhooks/index.ts';
 import { openAccount, openKey, TEST_PEPPER } from '../support/accounts.ts';
 import { openTestDatabase, type TestDatabase } from '../support/database.ts';
+import { endDelivery } from '../support/deliveries.ts';
 import { until } from '../support/poll.ts';
 import { openTestProcesses, type TestProcess, type TestProcesses } from '../support/processes.ts';
 import { startReceiver, type Receiver } from '../support/receiver.ts';
@@ -71,10 +72,10 @@ async function makeDelivery(
     await insertDelivery(sql, { ...target, id: made.id, body });
     await query(
       sql,
-      `UPDATE webhook_deliveries SET state = :state, ended_at = CASE WHEN :state <> 'pending' THEN now() END,
-         attempts = 1, next_attempt_at = now() + interval '1 hour' WHERE id = :id`,
-      { id: made.id, state },
+      `UPDATE webhook_queue SET attempts = 1, next_attempt_at = now() + interval '1 hour' WHERE delivery_id = :id`,
+      { id: made.id },
     );
+    if (state !== 'pending') await endDelivery(sql, made.id, { state });
   });
   return { ...made, body };
 }
@@ -100,7 +101,8 @@ const idsOf = (answer: Answer) => deliveriesOf(answer).map(({ id }) => id);
 async function readState(id: string): Promise<string | undefined> {
   const [row] = await query<{ state: string }>(
     database.db.system,
-    'SELECT state FROM webhook_deliveries WHERE id = :id',
+    `SELECT state FROM webhook_ends WHERE delivery_id = :id
+     UNION ALL SELECT 'pending' FROM webhook_queue WHERE delivery_id = :id`,
     { id },
   );
   return row?.state;

@@ -65,8 +65,8 @@ type Row = {
 const deliveriesOf = (jobId: string): Promise<Row[]> =>
   query<Row>(
     database.db.system,
-    `SELECT d.capture_id AS "captureId", d.type, d.state, d.body, d.secret_ciphertext AS secret, s.webhook_secret_ciphertext AS sealed
-     FROM webhook_deliveries d JOIN captures c ON c.id = d.capture_id JOIN searches s ON s.id = c.search_id
+    `SELECT d.capture_id AS "captureId", d.type, coalesce(e.state, 'pending') AS state, d.body, d.secret_ciphertext AS secret, s.webhook_secret_ciphertext AS sealed
+     FROM webhook_deliveries d LEFT JOIN webhook_ends e ON e.delivery_id = d.id JOIN captures c ON c.id = d.capture_id JOIN searches s ON s.id = c.search_id
      WHERE s.id = :jobId ORDER BY d.capture_id`,
     { jobId },
   );

@@ -14,6 +14,7 @@ import {
 } from '../../pkg/webhooks/index.ts';
 import { openAccount } from '../support/accounts.ts';
 import { openTestDatabase, type TestDatabase } from '../support/database.ts';
+import { endDelivery } from '../support/deliveries.ts';
 import { accept } from '../support/searches.ts';
 
 const keyring = createKeyring(`k1:${randomBytes(32).toString('base64')}`);
@@ -44,13 +45,13 @@ async function makeDelivery({ state, days, leased = false }: Age): Promise<strin
   });
   await query(
     sql,
-    `UPDATE webhook_deliveries SET state = :state, created_at = now() - make_interval(days => :days),
+    `UPDATE webhook_queue SET created_at = now() - make_interval(days => :days),
        started_at = now() - make_interval(days => :days),
-       ended_at = CASE WHEN :state <> 'pending' THEN now() - make_interval(days => :days) END,
        lease_until = CASE WHEN :leased THEN now() + interval '30 s' END
-     WHERE id = :id`,
-    { id, state, days, leased },
+     WHERE delivery_id = :id`,
+    { id, days, leased },
   );
+  if (state !== 'pending') await endDelivery(sql, id, { state, days });
   return id;
 }
 
@@ -77,7 +78,7 @@ it('a delivery that was started over by hand has its time again', async () => {
   await redeliver(database.db.system, { accountId, id });
   await query(
     database.db.system,
-    `UPDATE webhook_deliveries SET created_at = now() - interval '31 days' WHERE id = :id`,
+    `UPDATE webhook_queue SET created_at = now() - interval '31 days' WHERE delivery_id = :id`,
     { id },
   );
   await forgetDeliveries(database.db, { days: DAYS });

@@ -48,7 +48,7 @@ beforeAll(async () => {
 afterAll(() => database.close());
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
-  await query(sql, 'DELETE FROM webhook_deliveries');
+  await sql.raw('TRUNCATE webhook_deliveries, webhook_queue, webhook_ends');
 });
 
 type Received = { headers: IncomingHttpHeaders; body: string };
@@ -131,7 +131,8 @@ async function attempt(worker: DeliveryWorker, made: Made, attempts: number): Pr
       await worker.deliverDue();
       const [row] = await query<{ free: boolean }>(
         sql,
-        'SELECT lease_until IS NULL AND attempts = :attempts AS free FROM webhook_deliveries WHERE id = :id',
+        `SELECT lease_until IS NULL AND attempts = :attempts AS free FROM webhook_queue WHERE delivery_id = :id
+         UNION ALL SELECT attempts = :attempts FROM webhook_ends WHERE delivery_id = :id`,
         { id: made.id, attempts },
       );
       return row?.free === true && read(made);
@@ -145,7 +146,7 @@ async function turnUntil(worker: DeliveryWorker, condition: () => boolean, what:
 }
 
 async function makeDue({ id }: Made): Promise<void> {
-  await query(sql, 'UPDATE webhook_deliveries SET next_attempt_at = now() WHERE id = :id', { id });
+  await query(sql, 'UPDATE webhook_queue SET next_attempt_at = now() WHERE delivery_id = :id', { id });
 }
 
 function msUntilNext({ nextAttemptAt }: DeliverySummary): number {
@@ -334,12 +335,17 @@ describe('a delivery', () => {
 
   it('is not changed by a worker that has lost it', async () => {
     const made = await makeSignedDelivery('https://hook.test/');
-    const options = { limit: 1, perAccount: 8, leaseMs: 60_000 };
+    const options = { limit: 1, perAccount: 8, perTurn: 8, running: new Map<string, number>(), leaseMs: 60_000 };
     const [stale] = await claimDue(sql, options);
     expect(await claimDue(sql, options)).toEqual([]);
-    await query(sql, `UPDATE webhook_deliveries SET lease_until = now() - interval '1 s' WHERE id = :id`, {
-      id: made.id,
-    });
+    await query(
+      sql,
+      `UPDATE webhook_queue SET lease_until = now() - interval '1 s', next_attempt_at = now() - interval '1 s'
+                      WHERE delivery_id = :id`,
+      {
+        id: made.id,
+      },
+    );
     const [current] = await claimDue(sql, options);
     if (stale === undefined || current === undefined) throw new Error('nothing was claimed');
     expect(current.attempts).toBe(2);
@@ -378,7 +384,7 @@ describe('a delivery worker', () => {
     await until(() => received.length >= 3, { timeoutMs: 5_000, what: 'the allowed ones' });
     const [leased] = await query<{ count: number }>(
       sql,
-      'SELECT count(*) AS count FROM webhook_deliveries WHERE lease_until > now()',
+      'SELECT count(*) AS count FROM webhook_queue WHERE lease_until > now()',
     );
     // Two claims at the very same moment do not see each other: each is bounded, their sum for that moment too.
     expect(leased?.count).toBeLessThanOrEqual(6);
@@ -446,7 +452,7 @@ describe('a delivery worker', () => {
         await worker.deliverDue();
         const [due] = await query<{ count: number }>(
           sql,
-          'SELECT count(*) AS count FROM webhook_deliveries WHERE next_attempt_at <= now() OR lease_until IS NOT NULL',
+          'SELECT count(*) AS count FROM webhook_queue WHERE next_attempt_at <= now() OR lease_until IS NOT NULL',
         );
         return due?.count === 0;
       },
