@@ -17,7 +17,8 @@ ALTER TABLE webhook_deliveries
 `;
 
 it('deliveries of the version before keep what became of them', async () => {
-  const { db, close } = await openTestDatabase();
+  const database = await openTestDatabase();
+  const { db } = database;
   try {
     const accountId = await openAccount(db);
     await db.system.raw(BEFORE);
@@ -49,6 +50,6 @@ it('deliveries of the version before keep what became of them', async () => {
       deliveredAt: '2026-01-01T00:00:00.000Z',
     });
   } finally {
-    await close();
+    await database.close();
   }
 });
