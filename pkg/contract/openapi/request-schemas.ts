@@ -18,7 +18,7 @@ const LANGUAGE_TAG =
   '^([A-Za-z]{2,3}|[A-Za-z]{5,8})(-[A-Za-z]{4})?(-([A-Za-z]{2}|[0-9]{3}))?(-([A-Za-z0-9]{5,8}|[0-9][A-Za-z0-9]{3}))?$';
 
 const PUBLIC_HTTPS_URL =
-  '^[Hh][Tt][Tt][Pp][Ss]://[A-Za-z][A-Za-z0-9-]*(\\.[A-Za-z0-9][A-Za-z0-9-]*)*\\.[A-Za-z]{2,}(:443)?([/?#][!-~]*)?$';
+  '^[Hh][Tt][Tt][Pp][Ss]://[A-Za-z][A-Za-z0-9-]*(\\.[A-Za-z0-9][A-Za-z0-9-]*)*\\.[A-Za-z]{2,}(:443)?([/?#][!-\\[\\]-~]*)?$';
 
 /** A key or secret: any text. */
 const opaqueText = (description: string): Schema => ({
