@@ -159,7 +159,7 @@ async function timeController(
         endedMs = performance.now();
         return (await findUnreconciled(connection, namespace)).length === 0;
       },
-      { timeoutMs: PATIENCE_MS, what: 'all are reconciled', everyMs: 250 },
+      { timeoutMs: PATIENCE_MS, what: 'all are reconciled', everyMs: 500 },
     );
     // Events are paced: they go on for some time after the statuses that they tell of.
     const isQuiet = async (): Promise<boolean> => sumOf(await countWrites(connection, () => pause(2_000))) === 0;
