@@ -55,7 +55,7 @@ bench: $(INSTALLED) ## Measure how many searches a second go through
 	@$(NODE) test/support/provision.ts
 	@$(NODE) test/bench/main.ts
 
-soak-operator: $(INSTALLED) ## Ten minutes of the operator's control loop on a network that breaks at random
+soak-operator: $(INSTALLED) ## Ten minutes of the operator's control loop while its network and its API server break at random
 	@$(NODE) --expose-gc test/operator/severing/soak.ts $(MINUTES)
 
 fuzz: $(INSTALLED) ## Throw made-up requests at the running API, from its own OpenAPI document (schemathesis)

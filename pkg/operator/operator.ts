@@ -20,7 +20,7 @@ import {
   type Leader,
   type Secret,
 } from './kube/index.ts';
-import type { OperatorController } from './resources/index.ts';
+import type { OperatorController, OperatorTiming } from './resources/index.ts';
 import { createWatchController } from './watch/index.ts';
 
 export type OperatorOptions = {
@@ -41,6 +41,8 @@ export type OperatorOptions = {
   pepper: string;
   podSettings: PodSettings;
   soonSeconds: number;
+  /** 10 min and 1 min unless told. */
+  timing?: Partial<OperatorTiming>;
   clock: Clock;
   log: Logger;
   registry: Registry;
@@ -55,6 +57,7 @@ export type Operator = {
   stop(): Promise<void>;
 };
 
+const TIMING: OperatorTiming = { resyncMs: 600_000, databaseGraceMs: 60_000 };
 const USER_AGENT = 'search-capture-controller';
 
 /** Both controllers, on one connection, under one lease. */
@@ -80,7 +83,14 @@ export function startOperator(options: OperatorOptions): Operator {
     log,
     registry,
   });
-  const shared = { ...options, connection: guarded, secrets, sql: options.db.system, settings: options.podSettings };
+  const shared = {
+    ...options,
+    timing: { ...TIMING, ...options.timing },
+    connection: guarded,
+    secrets,
+    sql: options.db.system,
+    settings: options.podSettings,
+  };
   const controllers = [
     createLaneController({ ...shared, events: recorders[0] }),
     createWatchController({ ...shared, events: recorders[1] }),

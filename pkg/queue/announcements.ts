@@ -1,7 +1,7 @@
-import { Queue, Worker } from 'bullmq';
+import { Queue } from 'bullmq';
 import type { Logger } from 'pino';
 import { withDeadline } from '../runtime/index.ts';
-import { connectForCommands, connectForWork } from './connection.ts';
+import { connectForCommands } from './connection.ts';
 
 /** What is sent through Redis: which capture waits, and the fence under which it may be claimed. Never any text. */
 export type Announcement = {
@@ -97,49 +97,6 @@ function nameJob({ captureId, fence }: Announcement): string {
 }
 
 /** A colon would split the key names that BullMQ makes of it. */
-function queueName(surface: string): string {
+export function queueName(surface: string): string {
   return `captures-${surface}`;
-}
-
-export type Subscription = {
-  /** Takes nothing more; resolves when what is under way has ended, and nothing can begin. */
-  pause(): Promise<void>;
-  /** Takes again, after `pause` has resolved. */
-  resume(): Promise<void>;
-  close(): Promise<void>;
-};
-
-/**
- * Takes announcements of one surface, `concurrency` at a time. `take` may be called twice for one announcement, and for
- * one that is long out of date: it must claim in Postgres first.
- */
-export function subscribe(
-  options: { url: string; surface: string; concurrency: number; log: Logger },
-  take: (announcement: Announcement) => Promise<void>,
-): Subscription {
-  const redis = connectForWork(options);
-  const worker = new Worker<Announcement>(
-    queueName(options.surface),
-    async (job) => {
-      await take(job.data);
-    },
-    {
-      connection: redis,
-      concurrency: options.concurrency,
-      drainDelay: 2,
-      stalledInterval: 15_000,
-      lockDuration: 30_000,
-    },
-  );
-  worker.on('error', (error) => options.log.warn({ err: error, surface: options.surface }, 'Worker error'));
-  worker.on('failed', (_job, error) => options.log.error({ err: error, surface: options.surface }, 'Taking failed'));
-  return {
-    pause: () => worker.pause(),
-    resume: () => worker.resume(),
-    // Waits for what is under way: the caller aborts it first when it must end soon.
-    close: async () => {
-      await worker.close();
-      redis.disconnect();
-    },
-  };
 }

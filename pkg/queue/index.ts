@@ -1,2 +1,3 @@
-export { createAnnouncer, subscribe, type Announcement, type Announcer, type Subscription } from './announcements.ts';
+export { createAnnouncer, type Announcement, type Announcer } from './announcements.ts';
+export { subscribe, type Subscription } from './subscription.ts';
 export { connectForCommands } from './connection.ts';

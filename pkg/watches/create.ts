@@ -19,7 +19,7 @@ export async function createWatch(deps: WatchDeps, actor: WatchActor, draft: Wat
 }
 
 /** For how long those that follow each other gather. */
-const REST_MS = 10;
+const REST_MS = 50;
 
 /**
  * For who makes many: watches of one account that are asked for at about the same time are made in one transaction. One

@@ -327,6 +327,39 @@ describeOnKube('the controller of CaptureLanes', () => {
     await remove('failing');
   });
 
+  it('says what to do about an image that can not be pulled, in the same words for each attempt', async () => {
+    await applyLane('imageless', { surface: 'assistant_five', scaling: { ...FAST, minReplicas: 1 } });
+    const deployment = await waitForReplicas('imageless', 1);
+    const cause = 'failed to resolve reference "registry.example/lane:nope": not found';
+    const waits = (reason: string, message: string) => ({
+      phase: 'Pending',
+      containerStatuses: [
+        {
+          name: 'lane',
+          image: 'registry.example/lane:nope',
+          imageID: '',
+          ready: false,
+          restartCount: 0,
+          state: { waiting: { reason, message } },
+        },
+      ],
+    });
+    await pods.add(deployment, 'imageless-1', waits('ErrImagePull', cause));
+    const words = `Pod imageless-1 can't get its image registry.example/lane:nope: ${cause}. Correct laneImage and imagePullSecrets in the chart's values, or see that the registry has the image.`;
+    expect(await waitFor('imageless', 'Ready', 'PodsFailing')).toMatchObject({ status: 'False', message: words });
+    expect(await waitFor('imageless', 'Degraded', 'PodsFailing')).toMatchObject({ status: 'True', message: words });
+    expect((await readLanes(sql())).get('assistant_five')).toMatchObject({ unavailableReason: words });
+
+    const { metadata } = await lanes().get(keyOf('imageless'));
+    const passes = await countPasses();
+    const backOff = `Back-off pulling image "registry.example/lane:nope": ErrImagePull: ${cause}`;
+    await pods.say(world.namespace, 'imageless-1', waits('ImagePullBackOff', backOff));
+    await until(async () => (await countPasses()) >= passes + 3, { ...WAIT, what: 'three more passes' });
+    expect((await lanes().get(keyOf('imageless'))).metadata.resourceVersion).toBe(metadata.resourceVersion);
+    await pods.remove(world.namespace, 'imageless-1');
+    await remove('imageless');
+  });
+
   it('has as many pods as a person says through /scale, until that is taken back', async () => {
     await applyLane('fixed', { surface: 'engine_news' });
     await waitFor('fixed', 'Ready', 'Idle');

@@ -101,7 +101,7 @@ describeOnKube('an event recorder', () => {
     const many = Array.from({ length: 130 }, (_, at) => ({ ...regarding.metadata, uid: `uid-${at}` }));
     for (const metadata of many) recorder.record({ ...note('New'), regarding: { ...regarding, metadata } });
     await until(async () => (await list()).length === 100, { timeoutMs: 20_000, what: 'the burst' });
-    timers.advance(100);
+    timers.advance(200);
     await until(async () => (await list()).length === 101, { timeoutMs: 20_000, what: 'one more' });
     await recorder.stop();
     expect(await list()).toHaveLength(130);

@@ -96,6 +96,21 @@ describeOnKube('an informer', () => {
     if (!reply.ok) throw new Error(await reply.text());
   }
 
+  it('tells when it shows what a write answered with, and waits for no version that never comes', async () => {
+    const shown = await start();
+    const signal = AbortSignal.timeout(30_000);
+    proxy.delay(200);
+    const written = await put('one', 7);
+    expect(sizeOf('one')).toBeUndefined();
+    await shown.shows(written, signal);
+    expect(sizeOf('one')).toBe(7);
+    // At once: it is there already.
+    await shown.shows(written, AbortSignal.abort());
+    proxy.delay(0);
+    await shown.shows({ ...written, metadata: { ...written.metadata, resourceVersion: 'never' } }, signal);
+    expect(signal.aborted).toBe(false);
+  });
+
   it('holds what is there, follows each change, and finds by index', async () => {
     await put('one', 1, ['red', 'blue']);
     const held = await start();

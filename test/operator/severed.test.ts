@@ -21,4 +21,11 @@ describeOnKube('a controller on a network that breaks at random', () => {
     // Each change wakes its key once; a failed pass comes again a few times.
     expect(report.passes).toBeLessThan(report.writes * 5);
   }, 180_000);
+
+  it('and before an API server that stops and starts again, loses nothing either', async () => {
+    const report = await sever(server, { durationMs: 25_000, keys: 60, seed: 11, serverBreakMs: 6_000 });
+    expect(report.lost).toEqual([]);
+    expect(report.serverBreaks).toBeGreaterThan(1);
+    expect(report.reads / (report.durationMs / 1_000)).toBeLessThan(10);
+  }, 300_000);
 });

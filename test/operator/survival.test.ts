@@ -109,7 +109,7 @@ describeOnKube('a controller whose API server goes away', () => {
   let world: TestOperator;
   beforeAll(async () => {
     server = await startKube(readVariable('TEST_KUBE_PROGRAMS'));
-    world = await openTestOperator(server.kubeConfigFile);
+    world = await openTestOperator({ kubeConfigFile: server.kubeConfigFile });
     await world.start();
   });
   afterAll(async () => {

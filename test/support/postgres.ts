@@ -7,7 +7,13 @@ import { startPostgres } from '../../cmd/standalone/servers/postgres.ts';
 import { migrate, openDatabase } from '../../pkg/postgres/index.ts';
 import type { TestDatabase } from './database.ts';
 
-export type OwnPostgres = { database: TestDatabase; restart(): Promise<void>; close(): Promise<void> };
+export type OwnPostgres = {
+  database: TestDatabase;
+  /** Takes it away without notice, and brings it back at the same address. */
+  kill9(): Promise<void>;
+  restart(): Promise<void>;
+  close(): Promise<void>;
+};
 
 /** A migrated Postgres of one test that takes it away. Durable, as what it has confirmed must be there afterwards. */
 export async function openOwnPostgres(): Promise<OwnPostgres> {
@@ -31,6 +37,7 @@ export async function openOwnPostgres(): Promise<OwnPostgres> {
   const db = openDatabase({ url, poolSize: 10, applicationName: 'test' });
   return {
     database: { db, url, close: () => db.close() },
+    kill9: () => server.kill9(),
     restart: async () => {
       // No farewell to the clients: that is what a failing machine does.
       await server.kill9();

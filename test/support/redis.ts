@@ -21,6 +21,9 @@ export type OwnRedis = {
   url: string;
   kill9(): Promise<void>;
   stop(): Promise<void>;
+  /** Stops the process where it is: connections stay open and nothing answers. */
+  freeze(): void;
+  thaw(): void;
   /** Starts it again, empty, at the same address. */
   restart(): Promise<void>;
   /** Stops it for good. */
@@ -39,6 +42,8 @@ export async function startOwnRedis(): Promise<OwnRedis> {
     url: server.url,
     kill9: () => server.kill9(),
     stop: () => server.stop(),
+    freeze: () => process.kill(server.pid, 'SIGSTOP'),
+    thaw: () => process.kill(server.pid, 'SIGCONT'),
     restart: async () => {
       await server.stop();
       server = await start();

@@ -29,6 +29,7 @@ import {
   LABELS,
   type CaptureLaneObject,
   type OperatorController,
+  type OperatorTiming,
 } from '../resources/index.ts';
 import { createLaneChildren, type ChildInformers } from './ensure.ts';
 import { createLooker } from './look.ts';
@@ -49,6 +50,7 @@ export type LaneControllerDeps = {
   settings: PodSettings;
   /** A capture that is announced again, or retried, within so long counts as waiting. */
   soonSeconds: number;
+  timing: OperatorTiming;
   clock: Clock;
   log: Logger;
   registry: Registry;
@@ -57,7 +59,6 @@ export type LaneControllerDeps = {
 type LaneIndex = 'surface' | 'configMap' | 'secret';
 type Lanes = Informer<CaptureLaneObject, LaneIndex>;
 
-const RESYNC_MS = 600_000;
 const SWEEP_MS = 600_000;
 const SWEEP_TIMEOUT_MS = 30_000;
 
@@ -126,7 +127,7 @@ export function createLaneController(deps: LaneControllerDeps): OperatorControll
         name: 'capture-lane',
         informer: lanes,
         reconcile,
-        resyncMs: RESYNC_MS,
+        resyncMs: deps.timing.resyncMs,
         log,
         registry,
       })

@@ -32,11 +32,12 @@ const HOPELESS = new Set([
   'CreateContainerConfigError',
   'CreateContainerError',
   'ErrImageNeverPull',
-  'ErrImagePull',
-  'ImagePullBackOff',
   'InvalidImageName',
   'RunContainerError',
 ]);
+/** The kubelet goes from one to the other and back with each attempt; the reason is the same. */
+const PULLING = new Set(['ErrImagePull', 'ImagePullBackOff']);
+const PULL_BACK_OFF = /^Back-off pulling image "[^"]*"(: ErrImagePull: )?/;
 const LOG_LENGTH = 600;
 
 /** Why pods of the lane don't come up, in the cluster's words; null when nothing is known to be wrong. */
@@ -60,9 +61,13 @@ function explainPod({ metadata, status }: Pod): string | null {
   if (scheduled?.status === 'False') {
     return `Pod ${metadata.name} can't be placed on a node: ${withStop(scheduled.message ?? scheduled.reason ?? 'no reason')} Add a node that fits, or correct the resources, nodeSelector, tolerations or affinity of spec.pod.`;
   }
-  for (const { state, lastState, restartCount } of status?.containerStatuses ?? []) {
+  for (const { image, state, lastState, restartCount } of status?.containerStatuses ?? []) {
     const waiting = state?.waiting;
     const ended = lastState?.terminated ?? state?.terminated;
+    if (waiting?.reason !== undefined && PULLING.has(waiting.reason)) {
+      const words = shorten((waiting.message ?? '').replace(PULL_BACK_OFF, ''), LOG_LENGTH);
+      return `Pod ${metadata.name} can't get its image ${withStop(words === '' ? image : `${image}: ${words}`)} ${adviseOn(waiting.reason, ended, metadata.name)}`;
+    }
     if (waiting?.reason !== undefined && HOPELESS.has(waiting.reason)) {
       // The kubelet's own message counts its back-off, and would change the condition with every step of it.
       const words = waiting.reason === 'CrashLoopBackOff' ? describeEnd(ended) : (waiting.message ?? '');

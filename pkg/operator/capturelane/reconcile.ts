@@ -80,17 +80,17 @@ async function reconcileLane(
   signal: AbortSignal,
 ): Promise<Result> {
   const key = keyOf(resource);
-  const resolved = resolveLane(resource, deps.world);
   const takenBy = findOtherSpeaker(deps.world, resource);
+  const resolved = takenBy === null ? resolveLane(resource, deps.world) : null;
   const existing = deps.world.deployment(key);
   // A lane that may not serve, or can't, keeps what it has and gets nothing new.
   const deployment =
-    'reason' in resolved || takenBy !== null ? existing : await deps.children.ensure(resource, resolved, signal);
+    resolved === null || 'reason' in resolved ? existing : await deps.children.ensure(resource, resolved, signal);
   if (deployment !== undefined) await scaleWhenDue(deps, { resource, deployment, memory, takenBy }, signal);
   const observed = observeLane({
     resource,
     takenBy,
-    problem: 'reason' in resolved ? resolved : null,
+    problem: resolved !== null && 'reason' in resolved ? resolved : null,
     deployment,
     pods: deps.world.pods(key),
     memory,

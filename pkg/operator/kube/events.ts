@@ -38,7 +38,7 @@ export type EventRecorder = {
   /**
    * Returns at once. The same note again within 6 minutes becomes one series whose count is written at most once a
    * minute; beyond 25 different ones, and one in 20 s after that, of one object, notes are dropped and counted. So are
-   * those that come when 500 wait: after a burst of 100 ten are written in a second.
+   * those that come when 200 wait: after a burst of 100 five are written in a second.
    */
   record(note: EventNote): void;
   /** Writes what is pending, as far as `timeoutMs` allows, and ends. */
@@ -52,9 +52,9 @@ const BURST = 25;
 const REFILL_MS = 20_000;
 /** Of all: ten thousand new objects shall not wait for ten thousand events that nobody can read. */
 const WRITE_BURST = 100;
-const WRITE_REFILL_MS = 100;
+const WRITE_REFILL_MS = 200;
 /** Beyond it the API server is away, or what people need to know is older than what they could read. */
-const MOST_PENDING = 500;
+const MOST_PENDING = 200;
 const NOTE_BYTES = 1_024;
 
 /** A recorder that writes one event after the other. */
@@ -131,7 +131,8 @@ export function createEventRecorder(options: EventRecorderOptions): EventRecorde
         Object.assign(known, { count: known.count + 1, lastMs: nowMs, lastWallMs: wallMs() });
         return;
       }
-      if (!mayBeNew(note.regarding.metadata.uid, nowMs)) {
+      // What is dropped is not remembered either: it may be told when it comes again.
+      if (pending.length >= MOST_PENDING || !mayBeNew(note.regarding.metadata.uid, nowMs)) {
         dropped();
         return;
       }

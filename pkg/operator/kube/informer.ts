@@ -47,6 +47,12 @@ export type Informer<T extends KubeObject, Index extends string = never> = {
   get(key: Key): T | undefined;
   list(namespace?: string): readonly T[];
   byIndex(index: Index, value: string): readonly T[];
+  /**
+   * Resolves when `get` gives this version of the object, which a write has just answered with; at the latest after two
+   * seconds, or when `signal` aborts. The API server computes a write twice while its own cache, from which we hear of
+   * changes, is behind the write before: wait for the first between two writes to one object.
+   */
+  shows(object: T, signal: AbortSignal): Promise<void>;
   /** Called for each change, after the cache holds it. Must not throw; returns how to stop. */
   subscribe(listener: (change: Change<T>) => void): () => void;
   /** True after the first full list. */
@@ -59,6 +65,9 @@ export type Informer<T extends KubeObject, Index extends string = never> = {
   /** Resolves when its loop has ended and no listener is called any more. */
   stop(): Promise<void>;
 };
+
+/** Far above what a change takes to come back from an API server that works. */
+const SHOWN_TIMEOUT_MS = 2_000;
 
 const TIMING: InformerTiming = {
   watchMinMs: 240_000,
@@ -157,6 +166,21 @@ export function createInformer<T extends KubeObject, Index extends string = neve
     }
   }
 
+  async function shows({ metadata }: T, until: AbortSignal): Promise<void> {
+    const isIt = (object: T | undefined): boolean => object?.metadata.resourceVersion === metadata.resourceVersion;
+    if (isIt(cache.get(keyOf({ metadata })))) return;
+    const { signal, abort, release } = childSignal(until);
+    const cancel = timers.after(SHOWN_TIMEOUT_MS, () => abort('late'));
+    const listener = ({ after }: Change<T>): void => {
+      if (isIt(after)) abort('shown');
+    };
+    listeners.add(listener);
+    await aborted(signal);
+    listeners.delete(listener);
+    cancel();
+    release();
+  }
+
   return {
     resources,
     get: (key) => cache.get(key),
@@ -165,6 +189,7 @@ export function createInformer<T extends KubeObject, Index extends string = neve
       return namespace === undefined ? all : all.filter((object) => object.metadata.namespace === namespace);
     },
     byIndex: (index, value) => cache.byIndex(index, value),
+    shows,
     subscribe: (listener) => {
       listeners.add(listener);
       return () => listeners.delete(listener);

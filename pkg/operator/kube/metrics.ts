@@ -81,7 +81,7 @@ export function leaderMetrics(registry: Registry, name: string): (leading: boole
 }
 
 export function eventMetrics(registry: Registry): () => void {
-  const dropped = counter(registry, 'kube_events_dropped_total', 'Events over the rate of their object', []);
+  const dropped = counter(registry, 'kube_events_dropped_total', 'Events that were not written, as too many came', []);
   return () => dropped.inc();
 }
 

@@ -6,3 +6,10 @@ export type OperatorController = {
   /** Starts to work. Whoever calls it stops it. */
   lead(): { stop(): Promise<void> };
 };
+
+export type OperatorTiming = {
+  /** Every resource is looked at again after about so long: what others change of it outside the cluster is put right. */
+  resyncMs: number;
+  /** Postgres may be away for so long before the status of each Watch says so. */
+  databaseGraceMs: number;
+};

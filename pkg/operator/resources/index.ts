@@ -2,4 +2,4 @@
 export { captureLanes, type CaptureLaneObject, type CaptureLaneStatus, type EntryRef } from './capture-lane.ts';
 export { watches, type WatchObject, type WatchSpec, type WatchStatusFields } from './watch.ts';
 export { FIELD_MANAGER, SCALER_FIELD_MANAGER, LABELS } from './names.ts';
-export type { OperatorController } from './controller.ts';
+export type { OperatorController, OperatorTiming } from './controller.ts';

@@ -17,7 +17,13 @@ import {
   type Informer,
   type Secret,
 } from '../kube/index.ts';
-import { FIELD_MANAGER, watches, type OperatorController, type WatchObject } from '../resources/index.ts';
+import {
+  FIELD_MANAGER,
+  watches,
+  type OperatorController,
+  type OperatorTiming,
+  type WatchObject,
+} from '../resources/index.ts';
 import { createWatchReconciler } from './reconcile.ts';
 import { createWatchSignals } from './signals.ts';
 
@@ -32,15 +38,15 @@ export type WatchControllerDeps = {
   guard: Guard;
   plans: Plans;
   pepper: string;
+  timing: OperatorTiming;
   clock: Clock;
   log: Logger;
   registry: Registry;
 };
 
-const RESYNC_MS = 600_000;
 /** A pass mostly waits for the API server; what passes ask of Postgres at the same time is asked as one. */
-const CONCURRENCY = 64;
-const GATHER = { restMs: 10 };
+const CONCURRENCY = 128;
+const GATHER = { restMs: 50 };
 
 /** The controller of Watch resources. */
 export function createWatchController(deps: WatchControllerDeps): OperatorController {
@@ -58,10 +64,17 @@ export function createWatchController(deps: WatchControllerDeps): OperatorContro
     log,
     registry,
   });
-  const signals = createWatchSignals({ sql: deps.db.system, log });
+  const signals = createWatchSignals({
+    sql: deps.db.system,
+    listAll: () => informer.list().map(keyOf),
+    databaseGraceMs: deps.timing.databaseGraceMs,
+    clock: deps.clock,
+    log,
+  });
   const reconcile = createWatchReconciler({
     ...deps,
     watch: (key) => informer.get(key),
+    shows: (resource, signal) => informer.shows(resource, signal),
     watches: resources,
     secret: (key) => secrets.get(key),
     readWatches: gather(async (asked: readonly string[]) => {
@@ -76,6 +89,7 @@ export function createWatchController(deps: WatchControllerDeps): OperatorContro
     }, GATHER),
     createWatch: createWatchMaker(deps),
     applier: createApplier(FIELD_MANAGER),
+    databaseProblem: () => signals.databaseProblem(),
     rememberKey: (resource, keyId) => signals.rememberKey(resource, keyId),
   });
   return {
@@ -86,7 +100,7 @@ export function createWatchController(deps: WatchControllerDeps): OperatorContro
         informer,
         reconcile,
         concurrency: CONCURRENCY,
-        resyncMs: RESYNC_MS,
+        resyncMs: deps.timing.resyncMs,
         log,
         registry,
       })

@@ -16,9 +16,9 @@ import {
   type Result,
   type Verdict,
 } from '../kube/index.ts';
-import type { WatchObject } from '../resources/index.ts';
-import { managerOf, mirrorWatch, type Mirrored, type MirrorDeps } from './mirror.ts';
-import { buildWatchStatus, judgeWatch } from './status.ts';
+import type { WatchObject, WatchStatusFields } from '../resources/index.ts';
+import { managerOf, mirrorWatch, type MirrorDeps } from './mirror.ts';
+import { buildWatchStatus, judgeUnknown, judgeWatch, keepWatchStatus } from './status.ts';
 
 /** Holds the resource until the watch in Postgres is canceled. To let it go by hand: docs/operator.md. */
 export const FINALIZER = 'searchcapture.io/cancel-watch';
@@ -28,9 +28,13 @@ const LIMIT_RETRY_MS = 120_000;
 
 export type WatchReconcilerDeps = Omit<MirrorDeps, 'beforeCreate'> & {
   watch(key: Key): WatchObject | undefined;
+  /** Resolves when `watch` gives this version, or soon. */
+  shows(resource: WatchObject, signal: AbortSignal): Promise<void>;
   watches: ResourceClient<WatchObject>;
   applier: Applier;
   events: EventRecorder;
+  /** Why Postgres has not been there to be asked for some time; null while it is. */
+  databaseProblem(): string | null;
   /** Remembers which key a resource acts with, to wake it when that key is revoked. */
   rememberKey(resource: Key, keyId: string | null): void;
   clock: Clock;
@@ -46,17 +50,22 @@ export function createWatchReconciler(deps: WatchReconcilerDeps): (key: Key, sig
       return {};
     }
     if (isDeleting(resource)) return letGo(deps, resource, signal);
-    const mirrored = await mirrorWatch(
-      {
-        ...deps,
-        beforeCreate: async (object) => {
-          await addFinalizer(deps.watches, object, FINALIZER, { signal });
-        },
-      },
-      resource,
-    );
+    const away = deps.databaseProblem();
+    if (away !== null) {
+      const verdicts = judgeUnknown(resource, away);
+      await writeStatus(deps, resource, verdicts, keepWatchStatus(resource, verdicts, deps.clock.nowMs()), signal);
+      return {};
+    }
+    let written = resource;
+    const beforeCreate = async (object: WatchObject): Promise<void> => {
+      written = await addFinalizer(deps.watches, object, FINALIZER, { signal });
+    };
+    const mirrored = await mirrorWatch({ ...deps, beforeCreate }, resource);
     deps.rememberKey(key, mirrored.keyId);
-    await writeStatus(deps, resource, mirrored, signal);
+    if (written !== resource) await deps.shows(written, signal);
+    const verdicts = judgeWatch(resource, mirrored);
+    const status = buildWatchStatus(resource, mirrored, verdicts, deps.clock.nowMs());
+    await writeStatus(deps, resource, verdicts, status, signal);
     return mirrored.problem?.reason === 'LimitExceeded' ? { requeueAfterMs: LIMIT_RETRY_MS } : {};
   };
 }
@@ -73,11 +82,10 @@ async function letGo(deps: WatchReconcilerDeps, resource: WatchObject, signal: A
 async function writeStatus(
   deps: WatchReconcilerDeps,
   resource: WatchObject,
-  mirrored: Mirrored,
+  verdicts: readonly Verdict[],
+  status: WatchStatusFields,
   signal: AbortSignal,
 ): Promise<void> {
-  const verdicts = judgeWatch(resource, mirrored);
-  const status = buildWatchStatus(resource, mirrored, verdicts, deps.clock.nowMs());
   const { change } = await deps.applier.ensureStatus(
     deps.watches,
     resource,

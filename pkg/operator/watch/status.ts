@@ -7,6 +7,12 @@ export function judgeWatch(resource: WatchObject, { problem, managed }: Mirrored
   return [judgeReady(resource, { problem, managed }), judgeSuspension(resource)];
 }
 
+/** The conditions of a watch that can't be looked at, as Postgres is away. */
+export function judgeUnknown(resource: WatchObject, databaseProblem: string): Verdict[] {
+  const message = `The controller can't ask Postgres (${databaseProblem}), so nobody knows whether the watch runs; what else stands here is what was last known. Check Postgres and the controller's DATABASE_URL.`;
+  return [{ type: 'Ready', status: 'Unknown', reason: 'DatabaseUnreachable', message }, judgeSuspension(resource)];
+}
+
 function judgeReady({ spec }: WatchObject, { problem, managed }: Pick<Mirrored, 'problem' | 'managed'>): Verdict {
   const is = (status: Verdict['status'], reason: string, message: string): Verdict => ({
     type: 'Ready',
@@ -47,6 +53,17 @@ function judgeSuspension({ spec }: WatchObject): Verdict {
     reason: suspended ? 'SuspendedInSpec' : 'NotSuspended',
     message: suspended ? 'spec.suspend is true.' : 'spec.suspend is false.',
   };
+}
+
+/** The status as it was, with other conditions. */
+export function keepWatchStatus(
+  { status, metadata }: WatchObject,
+  verdicts: readonly Verdict[],
+  nowMs: number,
+): WatchStatusFields {
+  const generation = metadata.generation ?? 0;
+  const conditions = setConditions(status?.conditions, verdicts, { generation, nowMs });
+  return { ...status, observedGeneration: generation, conditions };
 }
 
 /** What the status says of the watch in Postgres. Fields that nothing is known of are left out. */

@@ -6,11 +6,12 @@ import {
   createApplier,
   createInformer,
   formatKey,
+  KubeError,
+  keyOf,
   keepManagedFieldsOf,
   loadKubeConfig,
   resourceClient,
   type Connection,
-  type Key,
 } from '../../../pkg/operator/kube/index.ts';
 import { pause } from '../../../pkg/runtime/index.ts';
 import { createNamespace, installWidgets, testLog, widgets } from '../../support/kube/objects.ts';
@@ -23,6 +24,8 @@ export type SeverOptions = {
   /** How many names are created, changed and deleted all the time. */
   keys: number;
   seed: number;
+  /** At most so long after one another the API server itself is stopped and resumed, or killed and started again. Never unless told. */
+  serverBreakMs?: number;
   /** Called every second, for who watches. */
   onSecond?: () => void;
 };
@@ -31,6 +34,8 @@ export type SeverReport = {
   durationMs: number;
   writes: number;
   breaks: number;
+  /** Of the API server. */
+  serverBreaks: number;
   /** TCP connections, reads and writes of the controller's side. */
   connections: number;
   reads: number;
@@ -47,7 +52,8 @@ const MANAGER = 'severed';
 
 /**
  * Runs a controller that copies `spec.size` to `status.size`, behind a network that is cut, stalled, delayed and refused
- * at random, while objects come, change and go; then lets the network heal and looks whether anything was missed.
+ * at random, before an API server that stops at random, while objects come, change and go; then lets all heal and looks
+ * whether anything was missed.
  */
 export async function sever(server: KubeServer, options: SeverOptions): Promise<SeverReport> {
   const random = seededRandom(options.seed);
@@ -64,7 +70,8 @@ export async function sever(server: KubeServer, options: SeverOptions): Promise<
     const world = createWorld(direct, namespace, options.keys, random);
     const over = AbortSignal.timeout(options.durationMs);
     const startedMs = performance.now();
-    const [writes, breaks] = await Promise.all([
+    const { serverBreakMs } = options;
+    const [writes, breaks, serverBreaks] = await Promise.all([
       repeat(
         over,
         () => world.change(),
@@ -75,6 +82,13 @@ export async function sever(server: KubeServer, options: SeverOptions): Promise<
         () => breakNetwork(proxy, random),
         () => 100 + random() * 1_400,
       ),
+      serverBreakMs === undefined
+        ? 0
+        : repeat(
+            over,
+            () => breakServer(server, random),
+            () => serverBreakMs * (0.5 + random() / 2),
+          ),
       repeat(
         over,
         () => options.onSecond?.(),
@@ -91,7 +105,7 @@ export async function sever(server: KubeServer, options: SeverOptions): Promise<
     const settledMs = performance.now() - healedMs;
     const lost = await world.missed(side.seen);
     await side.stop();
-    return { durationMs: healedMs - startedMs, writes, breaks, ...counts, settledMs, lost };
+    return { durationMs: healedMs - startedMs, writes, breaks, serverBreaks, ...counts, settledMs, lost };
   } finally {
     await proxied.close();
     await direct.close();
@@ -155,34 +169,47 @@ function startController(connection: Connection, namespace: string, registry: Re
 
 type World = { change(): Promise<void>; missed(seen: ReadonlyMap<string, number>): Promise<readonly string[]> };
 
-/** The objects as they should be, changed one at a time over a network that holds. */
+/** Objects that come, change and go one at a time, over a network that holds. What became of them the server knows. */
 function createWorld(connection: Connection, namespace: string, keys: number, random: () => number): World {
   const resources = resourceClient(connection, widgets);
-  const sizes = new Map<string, number>();
   let last = 0;
-  const draw = (): Key => ({ namespace, name: `widget-${Math.floor(random() * keys)}` });
+  const change = async (): Promise<unknown> => {
+    const key = { namespace, name: `widget-${Math.floor(random() * keys)}` };
+    if (random() < 0.2) return resources.delete(key);
+    last = (last + 1) % 1_000;
+    return resources.apply({ metadata: key, spec: { size: last } }, { fieldManager: 'world' });
+  };
   return {
     change: async () => {
-      const key = draw();
-      if (sizes.has(formatKey(key)) && random() < 0.2) {
-        await resources.delete(key);
-        sizes.delete(formatKey(key));
-        return;
+      try {
+        await change();
+      } catch (error) {
+        // The server is away, and may have taken it.
+        if (!(error instanceof KubeError)) throw error;
       }
-      last = (last + 1) % 1_000;
-      await resources.apply({ metadata: key, spec: { size: last } }, { fieldManager: 'world' });
-      sizes.set(formatKey(key), last);
     },
     missed: async (seen) => {
       const { items } = await resources.list({ namespace });
-      const statuses = new Map(items.map((item) => [`${namespace}/${item.metadata.name}`, item.status?.size]));
-      const names = new Set([...sizes.keys(), ...seen.keys(), ...statuses.keys()]);
-      return [...names].filter((name) => {
-        const size = sizes.get(name);
-        return seen.get(name) !== size || statuses.get(name) !== size;
+      const widgetsByName = new Map(items.map((item) => [formatKey(keyOf(item)), item]));
+      return [...new Set([...seen.keys(), ...widgetsByName.keys()])].filter((name) => {
+        const widget = widgetsByName.get(name);
+        return seen.get(name) !== widget?.spec?.size || widget?.spec?.size !== widget?.status?.size;
       });
     },
   };
+}
+
+/** Stops the API server for up to 5 s where it is, or kills it and starts it again. */
+async function breakServer(server: KubeServer, random: () => number): Promise<void> {
+  if (random() < 0.5) {
+    server.freeze();
+    await pause(random() * 5_000);
+    server.thaw();
+    return;
+  }
+  await server.kill9();
+  await pause(random() * 2_000);
+  await server.restart();
 }
 
 function breakNetwork(proxy: Proxy, random: () => number): void {

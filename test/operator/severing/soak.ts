@@ -1,4 +1,4 @@
-// Ten minutes of a network that breaks at random, and the memory meanwhile. Usage: node --expose-gc soak.ts [MINUTES]
+// Ten minutes of a network and an API server that break at random, and the memory meanwhile. Usage: node --expose-gc soak.ts [MINUTES]
 import { ensureKubePrograms } from '../../support/kube/programs.ts';
 import { startKube } from '../../support/kube/server.ts';
 import { sever } from './sever.ts';
@@ -23,7 +23,13 @@ const sample = (): void => {
 
 const seed = Date.now() % 1_000_000;
 say(`seed ${seed}, ${minutes} minutes`);
-const report = await sever(server, { durationMs: minutes * 60_000, keys: 200, seed, onSecond: sample });
+const report = await sever(server, {
+  durationMs: minutes * 60_000,
+  keys: 200,
+  seed,
+  serverBreakMs: 40_000,
+  onSecond: sample,
+});
 await server.close();
 say(JSON.stringify(report, null, 2));
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { loadPlans } from '../../../pkg/accounts/index.ts';
-import { parsePodSettings, startOperator, type Operator } from '../../../pkg/operator/index.ts';
+import { parsePodSettings, startOperator, type Operator, type OperatorOptions } from '../../../pkg/operator/index.ts';
 import {
   conditionOf,
   resourceClient,
@@ -30,14 +30,26 @@ export type TestOperator = {
   close(): Promise<void>;
 };
 
+export type TestOperatorOptions = {
+  /** Of an API server of the test's own. */
+  kubeConfigFile?: string;
+  /** One that is there already; a fresh one otherwise. */
+  database?: TestDatabase;
+  timing?: OperatorOptions['timing'];
+};
+
 const WAIT_MS = 30_000;
 
 /** The real operator, in this process, for one namespace of the shared API server or of another, on a database of its own. */
-export async function openTestOperator(ownKubeConfig?: string): Promise<TestOperator> {
+export async function openTestOperator({
+  kubeConfigFile: ownKubeConfig,
+  timing = {},
+  ...own
+}: TestOperatorOptions = {}): Promise<TestOperator> {
   const connection = connectToKube(ownKubeConfig);
   await installOurKinds(connection);
   const namespace = await createNamespace(connection);
-  const database = await openTestDatabase();
+  const database = own.database ?? (await openTestDatabase());
   const plans = await loadPlans('config/plans');
   const running: Operator[] = [];
   const registry = createRegistry();
@@ -56,6 +68,7 @@ export async function openTestOperator(ownKubeConfig?: string): Promise<TestOper
       pepper: TEST_PEPPER,
       podSettings: parsePodSettings({ image: 'lane:test', envFrom: [{ secretRef: { name: 'lane-env' } }] }, 'test'),
       soonSeconds: 60,
+      timing,
       clock: systemClock,
       log: testLog,
       registry: running.length === 0 ? registry : createRegistry(),
@@ -81,7 +94,7 @@ export async function openTestOperator(ownKubeConfig?: string): Promise<TestOper
     close: async () => {
       closing = true;
       await Promise.all(running.map((operator) => operator.stop()));
-      await database.close();
+      if (own.database === undefined) await database.close();
       await connection.close();
     },
   };
