@@ -18,8 +18,9 @@ export type RunReport = { status: WatchRunStatus; /** From when the watch was du
 
 type Lanes = ReadonlyMap<Surface, LaneFacts>;
 
-/** Accounts of one turn. An account with a long backlog gets one batch, then it is the others' turn. */
+/** Of one turn, which has to end in time. An account with a long backlog gets one batch, then it is the others' turn. */
 const ACCOUNTS = 1_000;
+const BATCHES = 64;
 /** Some of a batch is waiting for Postgres: several together keep it busy. Fewer than a pool has connections. */
 const BATCHES_AT_ONCE = 4;
 
@@ -30,7 +31,7 @@ const BATCHES_AT_ONCE = 4;
 export async function dispatchDue(deps: DispatchDeps): Promise<number> {
   const accounts = await findDueAccounts(deps.db.system, { windowSeconds: deps.spreadSeconds, limit: ACCOUNTS });
   const lanes = await deps.lanes();
-  const waiting = groupAccounts(accounts, BATCH).values();
+  const waiting = groupAccounts(accounts, BATCH).slice(0, BATCHES).values();
   const work = async (): Promise<number> => {
     let dispatched = 0;
     for (const group of waiting) dispatched += await dispatchGroup(deps, lanes, group);
