@@ -5,7 +5,7 @@ import type { Database, Reader } from '../postgres/index.ts';
 import type { Clock } from '../runtime/index.ts';
 import { acceptSearchesIn, type LaneFacts, type NewSearch } from '../searches/index.ts';
 import { resolveSigningSecrets } from '../webhooks/index.ts';
-import { claimDue, lockAccounts, type AccountStanding, type DueWatch } from './due.ts';
+import { claimDue, lockAccounts, type AccountStanding, type DueWatch, type HeldAccounts } from './due.ts';
 import { judgeRuns, type RunVerdict } from './judge.ts';
 import { recordRuns, type RunOutcome } from './record.ts';
 
@@ -29,14 +29,15 @@ export type BatchWanted = {
   accountIds: readonly string[];
   /** Only this watch; any when null. */
   watchId: string | null;
+  held: HeldAccounts;
   /** Told of each watch that is claimed, also when the transaction then fails. */
   onClaimed: (watch: DueWatch) => void;
 };
 
 export type Batch = {
   outcomes: readonly RunOutcome[];
-  /** Accounts with due watches that something else held; never the only account of a batch, as that is waited for. */
-  busy: readonly string[];
+  /** Accounts whose watches were left out, as something else held the account. */
+  left: readonly string[];
 };
 
 /**
@@ -44,12 +45,12 @@ export type Batch = {
  * that dies leaves all of it or nothing.
  */
 export function runBatch(deps: BatchDeps, lanes: Lanes, wanted: BatchWanted): Promise<Batch> {
-  const { accountIds, watchId, onClaimed } = wanted;
+  const { accountIds, watchId, held, onClaimed } = wanted;
   const windowSeconds = deps.spreadSeconds;
   return deps.db.inPipeline(async (sql) => {
     const [due, standings] = await Promise.all([
       claimDue(sql, { accountIds, watchId, windowSeconds, limit: BATCH }),
-      lockAccounts(sql, accountIds),
+      lockAccounts(sql, accountIds, held),
     ]);
     due.forEach(onClaimed);
     const unsigned = await findUnsigned(sql, deps, due);
@@ -64,7 +65,7 @@ export function runBatch(deps: BatchDeps, lanes: Lanes, wanted: BatchWanted): Pr
     });
     const outcomes = (await Promise.all(runs)).flat();
     if (outcomes.length > 0) await recordRuns(sql, outcomes, { windowSeconds, repeated: 'refuse' });
-    return { outcomes, busy: [...byAccount.keys()].filter((accountId) => !standings.has(accountId)) };
+    return { outcomes, left: [...byAccount.keys()].filter((accountId) => !standings.has(accountId)) };
   });
 }
 

@@ -2,7 +2,7 @@ import type { Surface, WatchRunStatus } from '../contract/index.ts';
 import type { LaneFacts } from '../searches/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { BATCH, runBatch, type BatchDeps } from './batch.ts';
-import { claimDue, findDueAccounts, groupAccounts } from './due.ts';
+import { claimDue, findDueAccounts, groupAccounts, type DueWatch } from './due.ts';
 import { isPassing } from './failures.ts';
 import { recordRuns, type RunOutcome } from './record.ts';
 import { spreadMs } from './schedule.ts';
@@ -26,47 +26,57 @@ const BATCHES_AT_ONCE = 4;
 
 /**
  * Runs the watches whose tick has come, of each account as many as one batch takes (design, "Watches"). Accounts with
- * few share a batch. Returns how many there were.
+ * few share a batch. Who would have to be waited for, or keeps a batch from succeeding, comes last and alone, and so
+ * holds up no other. Returns how many watches there were.
  */
 export async function dispatchDue(deps: DispatchDeps): Promise<number> {
   const accounts = await findDueAccounts(deps.db.system, { windowSeconds: deps.spreadSeconds, limit: ACCOUNTS });
   const lanes = await deps.lanes();
-  const waiting = groupAccounts(accounts, BATCH).slice(0, BATCHES).values();
-  const work = async (): Promise<number> => {
-    let dispatched = 0;
-    for (const group of waiting) dispatched += await dispatchGroup(deps, lanes, group);
-    return dispatched;
+  const left: string[] = [];
+  const together = await sumOver(groupAccounts(accounts, BATCH).slice(0, BATCHES), (group) =>
+    dispatchTogether(deps, lanes, group, left),
+  );
+  return together + (await sumOver(left, (accountId) => dispatchAccount(deps, lanes, accountId)));
+}
+
+async function sumOver<T>(items: readonly T[], work: (item: T) => Promise<number>): Promise<number> {
+  const waiting = items.values();
+  const workOff = async (): Promise<number> => {
+    let sum = 0;
+    for (const item of waiting) sum += await work(item);
+    return sum;
   };
-  const shares = await Promise.all(Array.from({ length: BATCHES_AT_ONCE }, work));
+  const shares = await Promise.all(Array.from({ length: BATCHES_AT_ONCE }, workOff));
   return shares.reduce((sum, share) => sum + share, 0);
 }
 
-/** A batch of accounts. Those that keep it from succeeding, or would have to be waited for, hold up nobody but themselves. */
-async function dispatchGroup(deps: DispatchDeps, lanes: Lanes, group: readonly string[]): Promise<number> {
-  const [only] = group;
-  if (only !== undefined && group.length === 1) return dispatchAccount(deps, lanes, only);
+/** A batch of accounts. Those that are still to be looked at alone are added to `left`. */
+async function dispatchTogether(
+  deps: DispatchDeps,
+  lanes: Lanes,
+  accountIds: readonly string[],
+  left: string[],
+): Promise<number> {
   const claimed = new Set<string>();
-  let dispatched = 0;
-  let left: Iterable<string> = claimed;
+  const onClaimed = ({ accountId }: DueWatch) => claimed.add(accountId);
   try {
-    const wanted = { accountIds: group, watchId: null };
-    const batch = await runBatch(deps, lanes, { ...wanted, onClaimed: ({ accountId }) => claimed.add(accountId) });
-    dispatched = tellRuns(deps, batch.outcomes);
-    left = batch.busy;
+    const batch = await runBatch(deps, lanes, { accountIds, watchId: null, held: 'leave', onClaimed });
+    left.push(...batch.left);
+    return tellRuns(deps, batch.outcomes);
   } catch (error) {
-    deps.log.error({ err: error, accounts: group.length }, 'Could not dispatch watches of several accounts together');
+    deps.log.error({ err: error, accounts: accountIds.length }, 'Could not dispatch watches together');
+    left.push(...claimed);
+    return 0;
   }
-  for (const accountId of left) dispatched += await dispatchAccount(deps, lanes, accountId);
-  return dispatched;
 }
 
 /** A batch of one account. What goes wrong here is logged and concerns this account only. */
 async function dispatchAccount(deps: DispatchDeps, lanes: Lanes, accountId: string): Promise<number> {
   const claimed: string[] = [];
+  const onClaimed = ({ id }: DueWatch) => claimed.push(id);
   try {
-    const wanted = { accountIds: [accountId], watchId: null };
-    const { outcomes } = await runBatch(deps, lanes, { ...wanted, onClaimed: ({ id }) => claimed.push(id) });
-    return tellRuns(deps, outcomes);
+    const wanted = { accountIds: [accountId], watchId: null, held: 'wait' as const, onClaimed };
+    return tellRuns(deps, (await runBatch(deps, lanes, wanted)).outcomes);
   } catch (error) {
     deps.log.error({ err: error, accountId }, 'Could not dispatch watches');
     if (isPassing(error)) return 0;
@@ -82,9 +92,8 @@ type Target = { accountId: string; watchId: string };
 async function dispatchAlone(deps: DispatchDeps, lanes: Lanes, target: Target): Promise<number> {
   const { accountId, watchId } = target;
   try {
-    const wanted = { accountIds: [accountId], watchId, onClaimed: () => undefined };
-    const { outcomes } = await runBatch(deps, lanes, wanted);
-    return tellRuns(deps, outcomes);
+    const wanted = { accountIds: [accountId], watchId, held: 'wait' as const, onClaimed: () => undefined };
+    return tellRuns(deps, (await runBatch(deps, lanes, wanted)).outcomes);
   } catch (error) {
     deps.log.error({ err: error, ...target }, 'Could not dispatch the watch');
     return isPassing(error) ? 0 : recordFailure(deps, target);

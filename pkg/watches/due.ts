@@ -23,32 +23,36 @@ export type DueWatch = {
 const IS_DUE = `status = 'active' AND next_run_at <= now()
   AND next_run_at + least(CAST(:windowSeconds AS float8), interval_minutes * CAST(60 AS float8)) * jitter * interval '1 second' <= now()`;
 
-export type DueAccount = { accountId: string; due: number };
+export type DueAccount = { accountId: string; /** That the runs of its due watches fan out into. */ captures: number };
 
-/** Accounts that have due watches, and how many; the one that waits longest first. */
+/** Accounts that have due watches; the one that waits longest first. */
 export async function findDueAccounts(
   sql: Sql,
   { windowSeconds, limit }: { windowSeconds: number; limit: number },
 ): Promise<DueAccount[]> {
   return query<DueAccount>(
     sql,
-    `SELECT account_id AS "accountId", count(*) AS due FROM watches WHERE ${IS_DUE}
+    // One row that is not as it should be must not keep all the others from being found.
+    `SELECT account_id AS "accountId",
+            sum(cardinality(surfaces) * CASE jsonb_typeof(regions) WHEN 'array' THEN greatest(1, jsonb_array_length(regions))
+                                        ELSE 1 END) AS captures
+     FROM watches WHERE ${IS_DUE}
      GROUP BY account_id ORDER BY min(next_run_at), account_id LIMIT :limit`,
     { windowSeconds, limit },
   );
 }
 
-/** Accounts that are dispatched together: in each group as many as have no more than `most` due watches between them. */
+/** Accounts that are dispatched together: in each group as many as start no more than `most` captures between them. */
 export function groupAccounts(accounts: readonly DueAccount[], most: number): string[][] {
   const groups: string[][] = [];
   let room = 0;
-  for (const { accountId, due } of accounts) {
-    if (due > room) {
+  for (const { accountId, captures } of accounts) {
+    if (captures > room) {
       groups.push([]);
       room = most;
     }
     groups.at(-1)?.push(accountId);
-    room -= due;
+    room -= captures;
   }
   return groups;
 }
@@ -77,19 +81,25 @@ export async function claimDue(sql: Reader, { watchId, ...wanted }: ClaimWanted)
   );
 }
 
+/** What to do about accounts whose row another transaction holds. */
+export type HeldAccounts = 'wait' | 'leave';
+
 export type AccountStanding = { id: string; availableCredits: number; queued: number; plan: string };
 
 /**
  * Locks accounts' rows and reads how they stand: what is decided on these figures still holds when the searches
- * reserve. After the watches' rows, as locks are taken in one order. One account alone is waited for; of several, those
- *
- * that something else holds are left out, so that they hold up no other.
+ * reserve. After the watches' rows, as locks are taken in one order. Those that something else holds are waited for, or
+ * left out.
  */
-export async function lockAccounts(sql: Reader, accountIds: readonly string[]): Promise<Map<string, AccountStanding>> {
+export async function lockAccounts(
+  sql: Reader,
+  accountIds: readonly string[],
+  held: HeldAccounts,
+): Promise<Map<string, AccountStanding>> {
   const rows = await query<AccountStanding>(
     sql,
     `SELECT id, balance - held AS "availableCredits", queued, plan FROM accounts
-     WHERE id = ANY(:accountIds) FOR NO KEY UPDATE ${accountIds.length > 1 ? 'SKIP LOCKED' : ''}`,
+     WHERE id = ANY(:accountIds) FOR NO KEY UPDATE ${held === 'leave' ? 'SKIP LOCKED' : ''}`,
     { accountIds },
   );
   return new Map(rows.map((row) => [row.id, row]));

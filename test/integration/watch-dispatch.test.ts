@@ -367,7 +367,7 @@ describe('accounts with few watches each', () => {
     const accounts = await openAccounts(5);
     const ids = await Promise.all(accounts.map((accountId) => insertDue({ accountId, count: 2 })));
     const [broken = ''] = ids[2] ?? [];
-    await query(test.db.system, `UPDATE watches SET regions = '[{"country": null}]' WHERE id = :broken`, { broken });
+    await query(test.db.system, `UPDATE watches SET regions = '5' WHERE id = :broken`, { broken });
     expect(await dispatchDue(deps)).toBe(10);
     const statuses = await Promise.all(accounts.map(statusesOf));
     expect(statuses.map((some) => some.toSorted())).toEqual(
