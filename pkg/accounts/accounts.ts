@@ -4,15 +4,19 @@ import type { Clock } from '../runtime/index.ts';
 
 export type NewAccount = { name: string; email: string; plan: string };
 
-/** Stores an account with a balance of zero: credits come by a grant, so that the ledger tells all. */
+/**
+ * Stores an account with a balance of zero: credits come by a grant, so that the ledger tells all. Throws when the
+ * address has an account, in whatever case it is written.
+ */
 export async function insertAccount(sql: Sql, clock: Clock, { name, email, plan }: NewAccount): Promise<string> {
   const id = newId('acct', clock.nowMs());
-  await query(sql, 'INSERT INTO accounts (id, name, email, plan) VALUES (:id, :name, :email, :plan)', {
-    id,
-    name,
-    email,
-    plan,
-  });
+  const made = await query(
+    sql,
+    `INSERT INTO accounts (id, name, email, plan) VALUES (:id, :name, :email, :plan)
+     ON CONFLICT (lower(email)) DO NOTHING RETURNING id`,
+    { id, name, email, plan },
+  );
+  if (made.length === 0) throw new Error(`${email} has an account already`);
   return id;
 }
 

@@ -28,6 +28,11 @@ export type Database = {
   writeAsTenant<T>(accountId: string, work: (sql: Reader) => Promise<T>): Promise<T>;
   /** One transaction of the system. */
   inTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
+  /**
+   * The same for many small statements: those that `work` asks for in one moment travel together, and none waits for
+   * the answer of the one before it. Each must find its rows by key, as for `writeAsTenant`.
+   */
+  inPipeline<T>(work: (sql: Reader) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 };
 
@@ -67,6 +72,7 @@ export function openDatabase(options: DatabaseOptions): Database {
     readAsTenant: (accountId, work) => runOnOneConnection(tenant, accountId, 'eachTime', work),
     writeAsTenant: (accountId, work) => runOnOneConnection(tenant, accountId, 'once', work),
     inTransaction: (work) => system.transaction(work),
+    inPipeline: (work) => runInPipeline(system, work),
     close: async () => {
       await Promise.all([system.destroy(), tenant.destroy()]);
     },
@@ -79,31 +85,73 @@ async function runOnOneConnection<T>(
   planned: keyof typeof PLANNING,
   work: (sql: Reader) => Promise<T>,
 ): Promise<T> {
-  const pool: unknown = tenant.client;
+  return onOneConnection(tenant, (send) => {
+    const named = send(
+      `SELECT set_config('app.account', :accountId, false), set_config('plan_cache_mode', :planning, false)`,
+      { accountId, planning: PLANNING[planned] },
+    );
+    // What was sent behind a name that could not be set ran as whoever had the connection before: it saw nothing, as
+    // each statement names its owner too, but that is no answer.
+    return readAfter(named, send, work);
+  });
+}
+
+async function runInPipeline<T>(system: Knex, work: (sql: Reader) => Promise<T>): Promise<T> {
+  return onOneConnection(system, async (send) => {
+    const begun = Promise.all([
+      send('BEGIN', {}),
+      send(`SELECT set_config('plan_cache_mode', :planning, true)`, { planning: PLANNING.once }),
+    ]);
+    try {
+      const result = await readAfter(begun, send, work);
+      const { command } = await send('COMMIT', {});
+      // Postgres answers so, and not with an error, when a statement failed that `work` did not mind.
+      if (command !== 'COMMIT') throw new Error('a statement of the transaction failed, so it was rolled back');
+      return result;
+    } catch (error) {
+      // Where the connection is lost, so is the transaction.
+      await Promise.allSettled([send('ROLLBACK', {})]);
+      throw error;
+    }
+  });
+}
+
+type Send = <Row extends pg.QueryResultRow>(
+  text: string,
+  bindings: Record<string, Binding>,
+) => Promise<pg.QueryResult<Row>>;
+
+/** Lets `use` send statements one behind the other. They are not awaited in between, but before it resolves. */
+async function onOneConnection<T>(sql: Knex, use: (send: Send) => Promise<T>): Promise<T> {
+  const pool: unknown = sql.client;
   if (!(pool instanceof knex.Client)) throw new Error('knex has no client to take a connection from');
   const connection: unknown = await pool.acquireConnection();
   if (!(connection instanceof pg.Client)) throw new Error('the pool gave something that is no connection');
-  let ended = false;
   let sent: Promise<unknown> = Promise.resolve();
-  const send = <Row>(text: string, bindings: Record<string, Binding>): Promise<Row[]> => {
-    const rows = runNamed<Row>(tenant, connection, text, bindings);
-    sent = Promise.allSettled([sent, rows]);
-    return rows;
-  };
-  // The account and what `work` asks first leave in one packet, once there is nothing left to do but wait.
-  const { stream } = connection.connection;
-  stream.cork();
-  process.nextTick(() => stream.uncork());
-  const named = send(
-    `SELECT set_config('app.account', :accountId, false), set_config('plan_cache_mode', :planning, false)`,
-    { accountId, planning: PLANNING[planned] },
-  );
+  try {
+    return await use(<Row extends pg.QueryResultRow>(text: string, bindings: Record<string, Binding>) => {
+      // What is sent in one moment leaves in one packet, once there is nothing left to do but wait.
+      const { stream } = connection.connection;
+      stream.cork();
+      process.nextTick(() => stream.uncork());
+      const result = runNamed<Row>(sql, connection, text, bindings);
+      sent = Promise.allSettled([sent, result]);
+      return result;
+    });
+  } finally {
+    // A statement that `use` left behind would otherwise run in the name of who has the connection next.
+    await sent;
+    await pool.releaseConnection(connection);
+  }
+}
+
+/** Runs `work` with a reader whose rows count only if what was sent `first` succeeded; it works until `work` has ended. */
+async function readAfter<T>(first: Promise<unknown>, send: Send, work: (sql: Reader) => Promise<T>): Promise<T> {
+  let ended = false;
   const reader: Reader = {
     readRows: async <Row>(text: string, bindings: Record<string, Binding>): Promise<Row[]> => {
       if (ended) throw new Error('a reader was used after its work had ended');
-      // What was sent behind a name that could not be set ran as whoever had the connection before: it saw nothing, as
-      // each statement names its owner too, but that is no answer.
-      const [rows] = await Promise.all([send<Row>(text, bindings), named]);
+      const [{ rows }] = await Promise.all([send<Row & pg.QueryResultRow>(text, bindings), first]);
       return rows;
     },
   };
@@ -111,25 +159,17 @@ async function runOnOneConnection<T>(
     return await work(reader);
   } finally {
     ended = true;
-    // A statement that `work` left behind would otherwise run after the next account was named on this connection.
-    await sent;
-    await pool.releaseConnection(connection);
   }
 }
 
-async function runNamed<Row>(
-  tenant: Knex,
+async function runNamed<Row extends pg.QueryResultRow>(
+  knexOfPool: Knex,
   connection: pg.Client,
   text: string,
   bindings: Record<string, Binding>,
-): Promise<Row[]> {
-  const { sql, bindings: values } = tenant.raw(text, bindings).toSQL().toNative();
-  const result = await connection.query<Row & pg.QueryResultRow>({
-    name: nameStatement(sql),
-    text: sql,
-    values: [...values],
-  });
-  return result.rows;
+): Promise<pg.QueryResult<Row>> {
+  const { sql, bindings: values } = knexOfPool.raw(text, bindings).toSQL().toNative();
+  return connection.query<Row>({ name: nameStatement(sql), text: sql, values: [...values] });
 }
 
 /** Under a name a connection parses a statement once. */

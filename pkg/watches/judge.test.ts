@@ -18,6 +18,7 @@ const RICH: Standing = { availableCredits: 1_000, queued: 0, queueCeiling: 1_000
 function watch(changes: Partial<DueWatch> = {}): DueWatch {
   return {
     id: 'watch_01j00000000000000000000000',
+    accountId: 'acct_01j00000000000000000000000',
     query: 'which bicycle is best?',
     surfaces: ['engine_news'],
     regions: [],
@@ -28,6 +29,7 @@ function watch(changes: Partial<DueWatch> = {}): DueWatch {
     creditSkips: 0,
     nextRunAt: new Date(0),
     jitter: 0,
+    claimedAt: new Date(0),
     ...changes,
   };
 }

@@ -1,5 +1,5 @@
 import { newId, type WatchRunStatus } from '../contract/index.ts';
-import { query, type Sql } from '../postgres/index.ts';
+import { query, type Reader } from '../postgres/index.ts';
 import type { DueWatch } from './due.ts';
 import { count } from './judge.ts';
 import { nextTick } from './schedule.ts';
@@ -10,8 +10,6 @@ const SKIPS_UNTIL_PAUSE = 3;
 export type RunOutcome = { watch: DueWatch; status: WatchRunStatus; jobId: string | null; detail: string };
 
 export type RecordOptions = {
-  accountId: string;
-  now: Date;
   windowSeconds: number;
   /** What to do about a tick that has a run already: refuse everything, or only move the watch on. */
   repeated: 'refuse' | 'move on';
@@ -21,13 +19,12 @@ export type RecordOptions = {
  * Writes one run for each tick and moves its watch to the next one, in one statement of the transaction that claimed
  * the watches and accepted their searches: a process that dies leaves both or neither.
  */
-export async function recordRuns(sql: Sql, outcomes: readonly RunOutcome[], options: RecordOptions): Promise<void> {
-  const { accountId, repeated } = options;
+export async function recordRuns(sql: Reader, outcomes: readonly RunOutcome[], options: RecordOptions): Promise<void> {
   const rows = outcomes.map((outcome) => describe(outcome, options));
   await query(
     sql,
     `WITH given AS (
-       SELECT * FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r(id text, watch_id text, scheduled_for timestamptz,
+       SELECT * FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r(id text, account_id text, watch_id text, scheduled_for timestamptz,
          status text, job_id text, detail text, next_run_at timestamptz, credit_skips int)
      ), moved AS (
        UPDATE watches w
@@ -39,18 +36,19 @@ export async function recordRuns(sql: Sql, outcomes: readonly RunOutcome[], opti
        FROM given g WHERE w.id = g.watch_id
      )
      INSERT INTO watch_runs (id, account_id, watch_id, scheduled_for, status, job_id, detail)
-     SELECT id, :accountId, watch_id, scheduled_for, status, job_id, detail FROM given
-     ${repeated === 'move on' ? 'ON CONFLICT (watch_id, scheduled_for) DO NOTHING' : ''}`,
-    { accountId, rows: JSON.stringify(rows) },
+     SELECT id, account_id, watch_id, scheduled_for, status, job_id, detail FROM given
+     ${options.repeated === 'move on' ? 'ON CONFLICT (watch_id, scheduled_for) DO NOTHING' : ''}`,
+    { rows: JSON.stringify(rows) },
   );
 }
 
-function describe({ watch, status, jobId, detail }: RunOutcome, { now, windowSeconds }: RecordOptions): object {
+function describe({ watch, status, jobId, detail }: RunOutcome, { windowSeconds }: RecordOptions): object {
   const tick = { tickMs: watch.nextRunAt.getTime(), intervalMinutes: watch.intervalMinutes, jitter: watch.jitter };
-  const { nextTickMs, missed } = nextTick(tick, now.getTime(), windowSeconds);
+  const { nextTickMs, missed } = nextTick(tick, watch.claimedAt.getTime(), windowSeconds);
   const skips = status === 'skipped_credits' ? watch.creditSkips + 1 : 0;
   return {
-    id: newId('wrun', now.getTime()),
+    id: newId('wrun', watch.claimedAt.getTime()),
+    account_id: watch.accountId,
     watch_id: watch.id,
     scheduled_for: watch.nextRunAt,
     status,

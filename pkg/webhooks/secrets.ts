@@ -1,6 +1,6 @@
 import { newId, ServiceError } from '../contract/index.ts';
 import { rowBinding, type Keyring } from '../config/index.ts';
-import { query, type Sql } from '../postgres/index.ts';
+import { query, type Reader, type Sql } from '../postgres/index.ts';
 import type { Clock } from '../runtime/index.ts';
 
 const SECRET_BYTES = 32;
@@ -102,7 +102,7 @@ export async function resolveSigningSecret(sql: Sql, { accountId, keyring }: Sig
 
 /** What signs now for each of these accounts; an account without any is missing, one that can't be opened an error. */
 export async function resolveSigningSecrets(
-  sql: Sql,
+  sql: Reader,
   { accountIds, keyring }: { accountIds: readonly string[]; keyring: Keyring },
 ): Promise<Map<string, string | ServiceError>> {
   if (accountIds.length === 0) return new Map();

@@ -12,6 +12,8 @@ const BATCH_ACCOUNTS = 6;
 const BATCH_ITEMS = 500;
 const BATCH_CLIENTS = 2;
 const ITEM = { query: 'which bicycle is best', surfaces: ['engine_news'] };
+/** Each is measured so often and the best counts: what else a machine does now and then should not decide. */
+const ROUNDS = 2;
 /** Watches of the light load, one tick every so often. */
 const LIGHT = { count: 200, everySeconds: 0.1 };
 
@@ -26,14 +28,19 @@ export async function benchWatches(): Promise<Row[]> {
     await service.lane.stop();
     const sql = service.database.db.system;
     const lateness = await measureLateness(service);
-    const dispatched: { count: number; perSecond: number }[] = [];
-    for (const count of ACCOUNTS) {
-      dispatched.push({ count, perSecond: await measureWatches(sql, await openAccounts(service, count)) });
+    const dispatched = new Map(ACCOUNTS.map((count) => [count, 0]));
+    let batch = 0;
+    for (let round = 0; round < ROUNDS; round += 1) {
+      for (const [count, best] of dispatched) {
+        const perSecond = await measureWatches(sql, await openAccounts(service, count));
+        dispatched.set(count, Math.max(best, perSecond));
+        await waitUntilAnnounced(sql);
+      }
+      batch = Math.max(batch, await measureBatches(service, await openAccounts(service, BATCH_ACCOUNTS)));
       await waitUntilAnnounced(sql);
     }
-    const batch = await measureBatches(service, await openAccounts(service, BATCH_ACCOUNTS));
     return [
-      ...dispatched.map(({ count, perSecond }) => ({
+      ...[...dispatched].map(([count, perSecond]) => ({
         name: `due watches of ${count} accounts dispatched per second / items accepted per second in batches`,
         ours: perSecond,
         bare: batch,

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { insertAccount } from '../../pkg/accounts/index.ts';
+import { systemClock } from '../../pkg/runtime/index.ts';
 import { findBrokenInvariants } from '../../pkg/searches/index.ts';
 import { openAccount, openKey } from '../support/accounts.ts';
 import { callApi, startService, type TestService } from '../support/service.ts';
@@ -63,4 +65,11 @@ it('tells the headroom of each gate', async () => {
     concurrency: { limit: 20, running: 0 },
     queue: { limit: 10_000, queued: 0, running: 0 },
   });
+});
+
+it('has an address of its own, in whatever case it is written', async () => {
+  const insert = (email: string) =>
+    insertAccount(service.database.db.system, systemClock, { name: 'Acme', email, plan: 'free' });
+  await insert('team@acme.example');
+  await expect(insert('Team@ACME.example')).rejects.toThrow('Team@ACME.example has an account already');
 });

@@ -12,6 +12,7 @@ import { dispatchDue, readWatch, type DispatchDeps } from '../../pkg/watches/ind
 import { createSecret } from '../../pkg/webhooks/index.ts';
 import { openAccount } from '../support/accounts.ts';
 import { openTestDatabase, type TestDatabase } from '../support/database.ts';
+import { until } from '../support/poll.ts';
 import { insertDueWatches, type WatchRows } from '../support/watches.ts';
 
 const HOUR_MS = 3_600_000;
@@ -341,4 +342,62 @@ it('serves an account with one watch before the rest of a long backlog', async (
   expect(await statusesOf(small)).toEqual(['dispatched']);
   expect((await statusesOf(busy)).length).toBe(500);
   await dispatchAll();
+});
+
+describe('accounts with few watches each', () => {
+  const openAccounts = (count: number) => Promise.all(Array.from({ length: count }, () => openAccount(test.db)));
+
+  it('share a turn, each with its own credits and its own search', async () => {
+    const poor = await openAccount(test.db, { credits: 4 });
+    const accounts = [poor, ...(await openAccounts(29))];
+    for (const accountId of accounts) await insertDue({ accountId, count: 2 });
+    expect(await dispatchDue(deps)).toBe(60);
+    expect(await statusesOf(poor)).toEqual(['skipped_credits', 'skipped_credits']);
+    for (const accountId of accounts.slice(1))
+      expect(await statusesOf(accountId)).toEqual(['dispatched', 'dispatched']);
+    const strangers = await query(
+      test.db.system,
+      `SELECT r.id FROM watch_runs r JOIN watches w ON w.id = r.watch_id LEFT JOIN searches s ON s.id = r.job_id
+       WHERE r.account_id <> w.account_id OR s.account_id <> w.account_id`,
+    );
+    expect(strangers).toEqual([]);
+  });
+
+  it('are not kept from running by a watch of another that can not be submitted', async () => {
+    const accounts = await openAccounts(5);
+    const ids = await Promise.all(accounts.map((accountId) => insertDue({ accountId, count: 2 })));
+    const [broken = ''] = ids[2] ?? [];
+    await query(test.db.system, `UPDATE watches SET regions = '5' WHERE id = :broken`, { broken });
+    expect(await dispatchDue(deps)).toBe(10);
+    const statuses = await Promise.all(accounts.map(statusesOf));
+    expect(statuses.map((some) => some.toSorted())).toEqual(
+      accounts.map((_, at) => ['dispatched', at === 2 ? 'failed' : 'dispatched']),
+    );
+  });
+
+  it('do not wait for one that something else holds, which runs as soon as it is free', async () => {
+    const accounts = await openAccounts(5);
+    const [held = '', ...others] = accounts;
+    for (const accountId of accounts) await insertDue({ accountId });
+    const holder = await test.db.system.transaction();
+    await query(holder, 'SELECT id FROM accounts WHERE id = :held FOR NO KEY UPDATE', { held });
+    const turn = dispatchDue(deps);
+    try {
+      const done = async () => (await Promise.all(others.map(statusesOf))).every(({ length }) => length === 1);
+      await until(done, { timeoutMs: 9_000, what: 'the others have run' });
+      expect(await statusesOf(held)).toEqual([]);
+    } finally {
+      await holder.rollback();
+    }
+    expect(await turn).toBe(5);
+    expect(await statusesOf(held)).toEqual(['dispatched']);
+  });
+
+  it('are dispatched once however many dispatchers look at the same time', async () => {
+    const accounts = await openAccounts(120);
+    for (const accountId of accounts) await insertDue({ accountId, count: 10 });
+    const counts = await Promise.all(Array.from({ length: 4 }, () => dispatchAll()));
+    expect(counts.reduce((sum, some) => sum + some, 0)).toBe(1_200);
+    for (const accountId of accounts) expect(await statusesOf(accountId)).toEqual(Array(10).fill('dispatched'));
+  });
 });
