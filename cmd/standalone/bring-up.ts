@@ -23,8 +23,10 @@ export type BringUpOptions = {
   terminal: Terminal;
   places: Places;
   settings: { host: string; port: number; browserExecutable: string };
-  demoPort: number;
 };
+
+/** The demo lanes in config/lanes name it. */
+const DEMO_PORT = 8090;
 
 const MIGRATE_TIMEOUT_MS = 120_000;
 const SCS_TIMEOUT_MS = 60_000;
@@ -108,15 +110,15 @@ function hostToCall(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-async function checkPorts({ settings, demoPort }: BringUpOptions): Promise<void> {
+async function checkPorts({ settings }: BringUpOptions): Promise<void> {
   if (!(await isPortFree(settings.host, settings.port))) {
     throw new Error(
       `Port ${settings.port} of ${settings.host} is taken by another program. Stop it, or choose another: PORT=8081 make run`,
     );
   }
-  if (!(await isPortFree('127.0.0.1', demoPort))) {
+  if (!(await isPortFree('127.0.0.1', DEMO_PORT))) {
     throw new Error(
-      `Port ${demoPort}, where the simulated engines listen, is taken by another program. Stop it and try again.`,
+      `Port ${DEMO_PORT}, where the simulated engines listen, is taken by another program. Stop it and try again.`,
     );
   }
 }
@@ -124,7 +126,7 @@ async function checkPorts({ settings, demoPort }: BringUpOptions): Promise<void>
 type Servers = { databaseUrl: string; redisUrl: string; demoUrl: string; browser: string };
 
 async function startServers(options: BringUpOptions, guard: Guard, secrets: Secrets): Promise<Servers> {
-  const { scope, terminal, places, settings, demoPort } = options;
+  const { scope, terminal, places, settings } = options;
   const { signal } = scope;
   const machine = { path: process.env['PATH'] ?? '', isRoot: process.getuid?.() === 0, say: terminal.say };
   const browser = await ensureChromium(machine, settings.browserExecutable);
@@ -169,7 +171,7 @@ async function startServers(options: BringUpOptions, guard: Guard, secrets: Secr
     });
   }
 
-  const demo = await createDemoServer({ host: '127.0.0.1', port: demoPort });
+  const demo = await createDemoServer({ host: '127.0.0.1', port: DEMO_PORT });
   scope.defer('demo', () => demo.close());
   terminal.say(`Engines     simulated at ${demo.url}`);
   return { databaseUrl: postgres.url, redisUrl: redis.url, demoUrl: demo.url, browser };

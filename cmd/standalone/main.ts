@@ -24,7 +24,7 @@ await runProcess({ log, releaseTimeoutMs: RELEASE_TIMEOUT_MS }, async (scope) =>
   });
   try {
     const settings = loadSettings(process.env, ['host', 'port', 'browserExecutable']);
-    await bringUp({ scope, terminal, places, settings, demoPort: readDemoPort(process.env['DEMO_PORT']) });
+    await bringUp({ scope, terminal, places, settings });
   } catch (error) {
     // Whatever was starting when Ctrl-C came has failed, and rightly so.
     if (scope.signal.aborted) return;
@@ -32,11 +32,3 @@ await runProcess({ log, releaseTimeoutMs: RELEASE_TIMEOUT_MS }, async (scope) =>
     throw error;
   }
 });
-
-/** The demo lanes in config/lanes name this port. */
-function readDemoPort(given: string | undefined): number {
-  const port = Number(given ?? '8090');
-  if (!Number.isInteger(port) || port < 1 || port > 65_535)
-    throw new Error(`DEMO_PORT must be a port number, not ${given ?? ''}`);
-  return port;
-}
