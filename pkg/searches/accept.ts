@@ -102,7 +102,7 @@ function draftSearches(deps: Omit<AcceptDeps, 'db'>, acceptor: Acceptor, searche
       jobId,
       search,
       plan: planSearch(jobId, search, priceOf),
-      keyHash: search.idempotency === null ? null : createHash('sha256').update(search.idempotency.key).digest(),
+      keyHash: search.idempotency === null ? null : hashKey(search.idempotency.key),
     };
   });
 }
@@ -194,6 +194,20 @@ async function claimKeys(sql: Reader, accountId: string, drafts: readonly Draft[
       return row !== undefined && row.fingerprint !== draft.search.idempotency?.fingerprint.toString('hex');
     },
   };
+}
+
+function hashKey(idempotencyKey: string): Buffer {
+  return createHash('sha256').update(idempotencyKey).digest();
+}
+
+/** Whether a search of the account has taken this idempotency key already. */
+export async function isKeyTaken(sql: Reader, accountId: string, idempotencyKey: string): Promise<boolean> {
+  const rows = await query(
+    sql,
+    'SELECT 1 FROM idempotency_keys WHERE account_id = :accountId AND key_hash = :keyHash',
+    { accountId, keyHash: hashKey(idempotencyKey) },
+  );
+  return rows.length > 0;
 }
 
 /** The reservation that all fresh searches of the submit need together. */

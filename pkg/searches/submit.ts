@@ -13,7 +13,7 @@ import type { Keyring } from '../config/index.ts';
 import type { Announcement, Announcer } from '../queue/index.ts';
 import type { Logger } from '../telemetry/index.ts';
 import { requireDestination, resolveSigningSecret, sealInlineSecret, type Guard } from '../webhooks/index.ts';
-import { acceptSearches, type Accepted, type AcceptDeps, type Acceptor, type NewSearch } from './accept.ts';
+import { acceptSearches, isKeyTaken, type Accepted, type AcceptDeps, type Acceptor, type NewSearch } from './accept.ts';
 import type { AcceptOne } from './gather.ts';
 import { announceSoon } from './sweep.ts';
 
@@ -104,20 +104,20 @@ async function prepareItem(
   }
 }
 
-/** The checks that need more than the body: is the surface live, may the webhook go there, can it be signed? */
 async function prepareSearch(
   deps: SubmitDeps,
   submitter: Submitter,
   { request, method, waitSeconds, pathPrefix = '' }: Submission,
 ): Promise<NewSearch> {
   const lanes = await deps.lanes();
-  for (const surface of request.surfaces) requireLane(surface, lanes.get(surface), method);
   const { webhook, idempotencyKey } = request;
-  if (webhook !== null) {
-    await requireDestination(deps.guard, webhook.url, `${pathPrefix}webhook.url`);
-    // Looked up now, because a delivery that can't be signed later would be a promise broken in silence (spec 6.6).
-    if (webhook.secret === null)
-      await resolveSigningSecret(deps.db.system, { accountId: submitter.accountId, keyring: deps.keyring });
+  try {
+    for (const surface of request.surfaces) requireLane(surface, lanes.get(surface), method);
+    if (webhook !== null) await requireWebhook(deps, submitter, webhook, `${pathPrefix}webhook.url`);
+  } catch (error) {
+    // Whatever has become of the lane or the webhook since, it is the same job that is asked for again.
+    const known = idempotencyKey !== null && (await isKeyTaken(deps.db.system, submitter.accountId, idempotencyKey));
+    if (!known) throw error;
   }
   return {
     query: request.query,
@@ -133,6 +133,18 @@ async function prepareSearch(
     method,
     queueSeconds: (surface) => (method === 'sync' ? waitSeconds : (lanes.get(surface)?.queueSeconds ?? waitSeconds)),
   };
+}
+
+/** May the webhook go there, and can it be signed? */
+async function requireWebhook(
+  { guard, db, keyring }: SubmitDeps,
+  { accountId }: Submitter,
+  { url, secret }: { url: string; secret: string | null },
+  path: string,
+): Promise<void> {
+  await requireDestination(guard, url, path);
+  // Looked up now, because a delivery that can't be signed later would be a promise broken in silence (spec 6.6).
+  if (secret === null) await resolveSigningSecret(db.system, { accountId, keyring });
 }
 
 function requireLane(surface: Surface, lane: LaneFacts | undefined, method: SearchMethod): void {

@@ -178,6 +178,16 @@ describe('a search that no secret can sign', () => {
         status: 202,
         replayed: null,
       });
+
+      await query(database.db.system, 'DELETE FROM webhook_secrets WHERE account_id = :accountId', { accountId });
+      const again = await callApi(api.url, key, 'POST', '/v1/search', body);
+      expect({ status: again.status, replayed: again.headers.get('idempotent-replayed') }).toEqual({
+        status: 202,
+        replayed: 'true',
+      });
+      expect(again.body.jobId).toBe(accepted.body.jobId);
+      const replayed = await callApi(api.url, key, 'POST', '/v1/search/batch', { items: [body] });
+      expect(replayed.body.items).toMatchObject([{ status: 'accepted', replayed: true, jobId: again.body.jobId }]);
     },
   );
 });
