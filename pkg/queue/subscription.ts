@@ -10,11 +10,14 @@ export type Subscription = {
    * a few seconds later.
    */
   pause(): Promise<void>;
-  /** Takes again, after `pause` has resolved. Rejects when Redis does not come back within a few seconds. */
+  /** Takes again, after a pause that was asked for has ended; also while Redis is away, as soon as it is back. */
   resume(): Promise<void>;
   /** Waits for what is under way, for as long as it takes: the caller aborts it first. Never waits for Redis for long. */
   close(): Promise<void>;
 };
+
+type SubscriptionOptions = { url: string; surface: string; concurrency: number; log: Logger };
+type Take = (announcement: Announcement) => Promise<void>;
 
 /** What Redis is given to hear that something has ended. It may be away, and BullMQ would wait for it for ever. */
 const REDIS_TIMEOUT_MS = 3_000;
@@ -23,79 +26,80 @@ const REDIS_TIMEOUT_MS = 3_000;
  * Takes announcements of one surface, `concurrency` at a time. `take` may be called twice for one announcement, and for
  * one that is long out of date: it must claim in Postgres first.
  */
-export function subscribe(
-  options: { url: string; surface: string; concurrency: number; log: Logger },
-  take: (announcement: Announcement) => Promise<void>,
-): Subscription {
-  const { surface, log } = options;
-  const redis = connectForWork(options);
+export function subscribe(options: SubscriptionOptions, take: Take): Subscription {
+  let stop: (() => Promise<void>) | null = startTaking(options, take);
+  let stopped = Promise.resolve();
+
+  function pause(): Promise<void> {
+    if (stop !== null) stopped = stop();
+    stop = null;
+    return stopped;
+  }
+
+  return {
+    pause,
+    resume: async () => {
+      await stopped;
+      stop ??= startTaking(options, take);
+    },
+    close: pause,
+  };
+}
+
+/**
+ * One worker on connections of its own, until the function returned has resolved. It is not used again after a pause, and
+ * BullMQ is not asked to wait in `pause` or `close`: what it disconnects while Redis is away it waits for without an end,
+ * or connects again after all is over.
+ */
+function startTaking({ url, surface, concurrency, log }: SubscriptionOptions, take: Take): () => Promise<void> {
+  const connection = connectForWork({ url, log });
   const underWay = new Set<Promise<void>>();
-  let pausing: Promise<void> | null = null;
-  /** Whoever asked for the pause was told that nothing can begin. */
-  let isPaused = false;
+  /** Whoever asked for the end was told that nothing can begin. */
+  let isOver = false;
 
   const worker = new Worker<Announcement>(
     queueName(surface),
     async ({ data }) => {
-      // Asked for before the pause, and brought by a Redis that was away meanwhile. It is announced again.
-      if (isPaused) return;
+      // Asked for before the end, and brought by a Redis that was away meanwhile. It is announced again.
+      if (isOver) return;
       const taken = take(data);
       underWay.add(taken);
       await taken.finally(() => underWay.delete(taken));
     },
+    // An idle worker asks Redis anew every second, and hears then that it is paused.
     {
-      connection: redis,
-      concurrency: options.concurrency,
-      drainDelay: 2,
+      connection: connection.redis,
+      concurrency,
+      autorun: false,
+      drainDelay: 1,
       stalledInterval: 15_000,
       lockDuration: 30_000,
     },
   );
   worker.on('error', (error) => log.warn({ err: error, surface }, 'Worker error'));
   worker.on('failed', (_job, error) => log.error({ err: error, surface }, 'Taking failed'));
+  /** Resolves after a pause, when Redis was told of all that has ended, and what it was asked for has been taken. */
+  const ran = worker.run();
+  ran.catch((error: unknown) => log.error({ err: error, surface }, 'Taking ended'));
 
-  async function stopTaking(): Promise<void> {
+  async function endsSoon(work: Promise<void>, otherwise: string): Promise<boolean> {
     try {
-      await worker.pause();
+      await withDeadline(work, REDIS_TIMEOUT_MS, 'Redis');
+      return true;
     } catch (error) {
-      log.warn({ err: error, surface }, 'The connection that takes was not closed in good order');
+      log.warn({ err: error, surface }, otherwise);
+      return false;
     }
   }
 
-  async function pause(): Promise<void> {
-    pausing ??= stopTaking();
-    while (!isPaused) {
+  return async () => {
+    await worker.pause(true);
+    do {
       await Promise.allSettled(underWay);
-      isPaused = await endsSoon(pausing);
-      if (isPaused || underWay.size > 0) continue;
-      log.warn({ surface }, 'Redis could not be told what has ended; it finds out by itself');
-      isPaused = true;
-    }
-  }
-
-  return {
-    pause,
-    resume: async () => {
-      // Two main loops of one worker would be in each other's way.
-      if (pausing !== null && !(await endsSoon(pausing))) throw new Error('Redis is away');
-      pausing = null;
-      isPaused = false;
-      await withDeadline(worker.resume(), REDIS_TIMEOUT_MS, 'taking again');
-    },
-    close: async () => {
-      await pause();
-      // By force: all that it would wait for has ended, or waits for a Redis that is away.
-      await withDeadline(worker.close(true), REDIS_TIMEOUT_MS, 'closing the queue');
-      redis.disconnect();
-    },
+      isOver = await endsSoon(ran, 'Redis could not be told what has ended; it finds out by itself');
+    } while (!isOver && underWay.size > 0);
+    isOver = true;
+    await endsSoon(worker.close(true), 'The queue was not closed in good order');
+    connection.close();
   };
-}
-
-async function endsSoon(work: Promise<void>): Promise<boolean> {
-  try {
-    await withDeadline(work, REDIS_TIMEOUT_MS, 'Redis');
-    return true;
-  } catch {
-    return false;
-  }
 }
