@@ -242,6 +242,20 @@ describe('beside the text', () => {
       ['https://two.example/', 'result', ['Two']],
     ]);
   });
+
+  it.each([
+    ['in blocks', '<div>Docs</div><div>City bikes</div>', 'Docs City bikes'],
+    ['in a flex container', '<div style="display:flex"><i>Docs</i><i>City <b>bi</b>kes</i></div>', 'Docs City bikes'],
+    ['on two lines', 'Docs<br>City bikes', 'Docs City bikes'],
+    ['inside one word', 'Docs City <mark>bi</mark>kes', 'Docs City bikes'],
+    ['beside what is not shown', 'Docs <span style="display:none">(hidden)</span>City bikes', 'Docs City bikes'],
+    ['beside the name of a picture', 'Docs <svg><title>arrow</title></svg>City bikes', 'Docs City bikes'],
+  ])('the title of a result is in words as they are seen: %s', async (_, title, seen) => {
+    const page = await read(`<a class="hit" href="https://one.example/">${title}</a>`, {
+      read: { results: { item: '.hit' } },
+    });
+    expect(page.answer.text).toBe(seen);
+  });
 });
 
 describe('the proof', () => {

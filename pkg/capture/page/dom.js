@@ -233,6 +233,28 @@ function foldSpace(text) {
   return text.replace(/\s+/g, ' ').trim();
 }
 
+/** What a person reads of it, on one line: what stands in boxes of its own is words apart, though the source has no space.
+ * @param {Element} element @returns {string} */
+function lineOf(element) {
+  let text = '';
+  for (const child of shownChildren(element)) text += boxedText(child);
+  return foldSpace(text);
+}
+
+/** @param {Node} node @returns {string} */
+function boxedText(node) {
+  if (node instanceof Text) return node.data;
+  if (!(node instanceof Element) || NO_TEXT.has(node.tagName) || node.hasAttribute('hidden')) return '';
+  if (node.tagName === 'BR') return ' ';
+  // The name of a picture, which nobody sees.
+  if (node instanceof SVGElement && (node.localName === 'title' || node.localName === 'desc')) return '';
+  const { display } = getComputedStyle(node);
+  if (display === 'none') return '';
+  let text = '';
+  for (const child of shownChildren(node)) text += boxedText(child);
+  return display.startsWith('inline') || display === 'contents' ? text : ` ${text} `;
+}
+
 /** @param {Element} element @param {string | undefined} selector @returns {Element | null} a match inside, also in shadow roots */
 function findInside(element, selector) {
   if (selector === undefined) return null;

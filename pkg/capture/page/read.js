@@ -99,7 +99,7 @@ function findCardLinks(shown, rule) {
   const links = new Map();
   for (const link of found) {
     const url = linkTarget(writtenIn(link, attribute) ?? '');
-    const said = attribute === 'text' ? '' : foldSpace(textOf(link, ''));
+    const said = attribute === 'text' ? '' : lineOf(link);
     const title = titleOf(found.length === 1 ? shown : link, rule.title) || said;
     if (url !== '' && !links.get(url)?.title) links.set(url, { url, title });
   }
@@ -154,7 +154,7 @@ function absolute(url) {
 function titleOf(item, title) {
   if (title === undefined) return '';
   const inside = /^[\w-]+$/.test(title) && item.hasAttribute(title) ? null : findInside(item, title);
-  return foldSpace(inside ? textOf(inside, '') : (item.getAttribute(title) ?? ''));
+  return inside ? lineOf(inside) : foldSpace(item.getAttribute(title) ?? '');
 }
 
 /** @param {string} name as a page shows it: `[1]`, `(1)` or `1`, or as a link to it: `#fn-1` */
@@ -189,7 +189,7 @@ function readListed(read) {
     findAll(rule.item).forEach((item, index) => {
       const named = rule.refersBy === undefined ? null : item.getAttribute(rule.refersBy);
       const ref = named === null ? String(index + 1) : refName(named);
-      const shown = foldSpace(textOf(findInside(item, rule.link ?? 'a[href]') ?? item, ''));
+      const shown = lineOf(findInside(item, rule.link ?? 'a[href]') ?? item);
       for (const { url, title } of citedLinks(item, rule))
         listed.push({ url, title: title || shown, role: rule.role, ref });
     });
@@ -218,11 +218,11 @@ function readResultItems(read) {
     /** @param {string | undefined} part */
     const text = (part) => {
       const found = findInside(item, part);
-      return found ? foldSpace(textOf(found, '')) : '';
+      return found ? lineOf(found) : '';
     };
     const dated = findInside(item, rule.date);
     const date = dated?.getAttribute('datetime') ?? text(rule.date);
-    const title = rule.title === undefined && link ? foldSpace(textOf(link, '')) : text(rule.title);
+    const title = rule.title === undefined && link ? lineOf(link) : text(rule.title);
     return [{ url, title, snippet: text(rule.snippet), date }];
   });
 }

@@ -6,7 +6,7 @@ import { findFrame } from './frames.ts';
 import { explain, leftMs, note, type Visit } from './visit.ts';
 
 /** A card that is not there by then will not come. */
-const SHOWN_WITHIN_MS = 2_500;
+const SHOWN_WITHIN_MS = 4_000;
 /** What still shows the link of the item before by then is meant to: both cite the same. */
 const REPEATED_AFTER_MS = 1_000;
 const LOOK_EVERY_MS = 25;
