@@ -179,7 +179,7 @@ describe('network policies', () => {
         ])
       ).trim();
     const outsider = await outside.field('pod/client', '.status.podIP');
-    const reached = await connectFrom(cluster, pod, {
+    const targets = {
       demo: `${NAME}-demo.${NAMESPACE}.svc:8090`,
       postgresql: `${NAME}-postgresql.${NAMESPACE}.svc:5432`,
       redis: `${NAME}-redis.${NAMESPACE}.svc:6379`,
@@ -190,18 +190,22 @@ describe('network policies', () => {
       'the API server': 'kubernetes.default.svc:443',
       'the metadata address': '169.254.169.254:80',
       'a pod elsewhere': `${outsider}:80`,
-    });
-    expect(reached).toEqual({
-      demo: true,
-      postgresql: true,
-      redis: true,
-      api: false,
-      'metrics of the API': false,
-      'metrics of the dispatcher': false,
-      'metrics of the controller': false,
-      'the API server': false,
-      'the metadata address': false,
-      'a pod elsewhere': false,
+    };
+    // The cluster may enforce the policies of a pod a moment after the pod's start.
+    await until('the policies of the lane', 30_000, async () => {
+      expect(await connectFrom(cluster, pod, targets)).toEqual({
+        demo: true,
+        postgresql: true,
+        redis: true,
+        api: false,
+        'metrics of the API': false,
+        'metrics of the dispatcher': false,
+        'metrics of the controller': false,
+        'the API server': false,
+        'the metadata address': false,
+        'a pod elsewhere': false,
+      });
+      return true;
     });
     expect(await client.settle(jobs, 120_000)).toEqual(['completed']);
   });
