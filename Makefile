@@ -2,6 +2,8 @@
 BIN := $(CURDIR)/node_modules/.bin
 NODE := $(BIN)/node
 export PATH := $(BIN):$(PATH)
+# What Node has compiled once: each of our processes starts in half the time.
+export NODE_COMPILE_CACHE ?= $(CURDIR)/.local/compiled
 
 JEST := $(NODE) --experimental-vm-modules --disable-warning=ExperimentalWarning node_modules/jest/bin/jest.js
 INSTALLED := node_modules/.installed
