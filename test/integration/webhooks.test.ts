@@ -381,14 +381,9 @@ describe('a delivery worker', () => {
     for (let i = 0; i < 20; i += 1) await makeDelivery(accountId, origin);
     const workers = [1, 2].map(() => startWorker([origin], { perAccount: 3 }));
     for (let turn = 0; turn < 3; turn += 1) await Promise.all(workers.map((worker) => worker.deliverDue()));
-    await until(() => received.length >= 3, { timeoutMs: 5_000, what: 'the allowed ones' });
-    const [leased] = await query<{ count: number }>(
-      sql,
-      'SELECT count(*) AS count FROM webhook_queue WHERE lease_until > now()',
-    );
-    // Two claims at the very same moment do not see each other: each is bounded, their sum for that moment too.
-    expect(leased?.count).toBeLessThanOrEqual(6);
-    expect(received.length).toBeLessThanOrEqual(6);
+    await until(() => received.length >= 6, { timeoutMs: 5_000, what: 'the allowed ones' });
+    for (let turn = 0; turn < 2; turn += 1) await Promise.all(workers.map((worker) => worker.deliverDue()));
+    expect(received).toHaveLength(6);
   });
 
   it('keeps room for the next account while many receivers are slow', async () => {
