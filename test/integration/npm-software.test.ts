@@ -135,9 +135,12 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
+/** Tried again like any capture: the network interfaces of a machine that runs tests may come and go meanwhile. */
 async function capture(lane: CaptureLane, query: string): Promise<CaptureResult> {
   const task = { captureId: 'c', surface: lane.spec.surface, query, region: null, wantsProof: true } as const;
-  return drivers.of(lane).capture({ ...task, timeoutMs: 40_000 }, new AbortController().signal);
+  const attempt = () => drivers.of(lane).capture({ ...task, timeoutMs: 20_000 }, new AbortController().signal);
+  const first = await attempt();
+  return first.outcome === 'crashed' ? await attempt() : first;
 }
 
 function expectCompleted(result: CaptureResult): CapturedPage {

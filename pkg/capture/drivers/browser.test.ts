@@ -34,6 +34,18 @@ function textOf(result: CaptureResult): string {
   throw new Error(`no answer, but ${JSON.stringify({ ...result, screenshot: undefined })}`);
 }
 
+/** The pool on a machine whose network is away for the first `times` requests of this URL. */
+function withoutNetwork(url: string, times: number): BrowserPool {
+  return {
+    ...pool,
+    lease: async (...args) => {
+      const lease = await pool.lease(...args);
+      await lease.page.route(url, (route) => route.abort('internetdisconnected'), { times });
+      return lease;
+    },
+  };
+}
+
 const CHAT = `<div id="log"></div><button onclick="
   const answer = document.createElement('p');
   answer.className = 'answer';
@@ -235,6 +247,40 @@ describe('a capture ends as', () => {
     expect(await captureOnce(pool, profileOf(url))).toMatchObject({ outcome });
     const classify = { absent: [{ status: [status] }] };
     expect(await captureOnce(pool, profileOf(url, { classify }))).toMatchObject({ outcome: 'absent' });
+  });
+
+  it('timeout with what the page lacked, for whoever runs the lane', async () => {
+    const lacking = site.page('down', 503);
+    const html = `<p class="answer"></p><script>fetch('${lacking}')</script><script src="http://127.0.0.1:1/brain.js"></script>`;
+    const finished = { quietMs: 50, markers: [{ present: '#done' }] };
+    const result = await capture(html, { finished }, { timeoutMs: 2_500 });
+    expect(result).toMatchObject({ outcome: 'timeout' });
+    const names = result.signals?.map(({ name }) => name);
+    expect(names).toContain(`request failed: ${lacking} (503)`);
+    expect(names).toContainEqual(
+      expect.stringMatching(/^request failed: http:\/\/127\.0\.0\.1:1\/brain\.js \(net::ERR_\w+\)$/),
+    );
+  });
+
+  it.each<[CaptureResult['outcome'], string, number]>([
+    ['completed', 'the page came at the third try', 2],
+    ['crashed', 'it never did', 3],
+  ])("%s when the machine's own network was in the way and %s", async (outcome, _, times) => {
+    const url = site.page('<p class="answer">Here at last</p>');
+    const result = await captureOnce(withoutNetwork(url, times), profileOf(url));
+    expect(result).toMatchObject({ outcome });
+    if (outcome === 'completed') expect(textOf(result)).toBe('Here at last');
+  });
+
+  it("crashed, and not late, when the machine's own network kept from the page what it answers with", async () => {
+    const answering = site.page('document.querySelector(".answer").textContent = "Here"');
+    const url = site.page(`<p class="answer"></p><script>fetch('${answering}')</script>`);
+    const finished = { quietMs: 50, markers: [{ present: '#done' }] };
+    const profile = profileOf(url, { finished });
+    expect(await captureOnce(withoutNetwork(answering, 1), profile, { timeoutMs: 2_000 })).toMatchObject({
+      outcome: 'crashed',
+      detail: "The network of the lane's machine changed while the page was open.",
+    });
   });
 
   it('unusable when nothing answers at the URL', async () => {

@@ -1,6 +1,7 @@
 import { DeadlineError, withDeadline } from '../../../runtime/index.ts';
-import type { CaptureResult } from '../../outcome.ts';
+import type { CaptureResult, ReadinessSignal } from '../../outcome.ts';
 import type { PageReading } from '../../page/messages.ts';
+import { followFailures, isOfMachine } from './failures.ts';
 import { look, type Verdict } from './look.ts';
 import { openPage } from './open.ts';
 import { checkProof, effectiveRegion, mergeSignals, refuse, toResult } from './results.ts';
@@ -9,16 +10,24 @@ import { followPieces, type Pieces } from './pieces.ts';
 import { revealLinks } from './reveal.ts';
 import { makeSteps } from './steps.ts';
 import { followStreams, type Streams } from './streams.ts';
-import { explain, leftMs, note, type Visit } from './visit.ts';
+import { askedAgoMs, explain, leftMs, note, type Visit } from './visit.ts';
 
 /** After something outside the text has changed (a stream ended, a list was opened), the page may draw once more. */
 const SETTLE_MS = 100;
 const LEAVE_MS = 1_000;
+const NETWORK_CHANGED = "The network of the lane's machine changed while the page was open.";
 
 /** Opens the page, asks, waits for the answer and reads it. Throws only when page or browser broke. */
 export async function runVisit(visit: Visit): Promise<CaptureResult> {
+  const failures: ReadinessSignal[] = [];
+  followFailures(visit.page, (name) => failures.push({ name, atMs: askedAgoMs(visit) }));
   const result = await tryVisit(visit);
-  return 'signals' in result ? result : { ...result, signals: visit.signals };
+  const { signals = visit.signals } = result;
+  // Where there is an answer, what else the page lacked is nobody's concern.
+  if (!('detail' in result)) return { ...result, signals };
+  const isOurs = result.outcome !== 'blocked' && failures.some(({ name }) => isOfMachine(name));
+  const ended = isOurs ? ({ outcome: 'crashed', detail: NETWORK_CHANGED } as const) : result;
+  return { ...ended, signals: [...signals, ...failures] };
 }
 
 /** What is to be done once the result stands: it is never lost by it. Ends within a second, but for an observer. */

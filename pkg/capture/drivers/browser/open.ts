@@ -1,11 +1,17 @@
 import type { Page, Route } from 'playwright-core';
+import { pause } from '../../../runtime/index.ts';
 import type { CaptureResult } from '../../outcome.ts';
 import { beginCollecting } from '../../page/script.ts';
 import { globToRegExp } from '../../profile/glob.ts';
 import type { FromEnv, Profile } from '../../profile/profile.ts';
 import { fillJson, fillText, fillUrl, type TemplateValues } from '../../profile/template.ts';
+import { isOfMachine } from './failures.ts';
 import { refuse } from './results.ts';
 import { explain, leftMs, type Visit } from './visit.ts';
+
+/** Of opening the page, where the machine's own network was in the way. */
+const MOST_TRIES = 3;
+const TRY_AGAIN_MS = 200;
 
 /** Goes where the profile says. Returns a result only where there is no page to look at. */
 export async function openPage(visit: Visit): Promise<CaptureResult | null> {
@@ -15,14 +21,24 @@ export async function openPage(visit: Visit): Promise<CaptureResult | null> {
   await prepareRequest(visit, url);
   const collecting = visit.parts.map(({ part }) => part).filter(({ read }) => read.fanOut ?? read.webSearch);
   if (collecting.length > 0) await page.addInitScript({ content: beginCollecting(collecting) });
-  try {
-    // The rest of the load is waited for inside the page: an answer may stream into the document itself.
-    await page.goto(url, { waitUntil: 'commit', timeout: Math.max(1, leftMs(visit)) });
-    return null;
-  } catch (error) {
-    if (page.isClosed()) throw error;
-    if (leftMs(visit) === 0) return { outcome: 'timeout', detail: 'The page did not answer before the deadline.' };
-    return await refuse(visit, 'unusable', `The page could not be opened: ${explainOpening(error)}`);
+  for (let tries = 1; ; tries += 1) {
+    try {
+      // The rest of the load is waited for inside the page: an answer may stream into the document itself.
+      await page.goto(url, { waitUntil: 'commit', timeout: Math.max(1, leftMs(visit)) });
+      return null;
+    } catch (error) {
+      if (page.isClosed()) throw error;
+      if (leftMs(visit) === 0) return { outcome: 'timeout', detail: 'The page did not answer before the deadline.' };
+      const reason = explain(error);
+      // The browser's own page for the failure may come up late, into the next try.
+      const isPassing = isOfMachine(reason) || (tries > 1 && reason.includes('chrome-error:'));
+      // What a form sends is sent once: nobody knows whether it arrived.
+      if (isPassing && tries < MOST_TRIES && profile.go.method !== 'POST') {
+        await pause(Math.min(TRY_AGAIN_MS, leftMs(visit)));
+        continue;
+      }
+      return await refuse(visit, 'unusable', `The page could not be opened: ${explainOpening(error)}`);
+    }
   }
 }
 
