@@ -251,7 +251,7 @@ describe('a capture ends as', () => {
 
   it('timeout with what the page lacked, for whoever runs the lane', async () => {
     const lacking = site.page('down', 503);
-    const html = `<p class="answer"></p><script>fetch('${lacking}')</script><script src="http://127.0.0.1:1/brain.js"></script>`;
+    const html = `<p class="answer"></p><script>fetch('${lacking}?key=secret')</script><script src="http://127.0.0.1:1/brain.js"></script>`;
     const finished = { quietMs: 50, markers: [{ present: '#done' }] };
     const result = await capture(html, { finished }, { timeoutMs: 2_500 });
     expect(result).toMatchObject({ outcome: 'timeout' });

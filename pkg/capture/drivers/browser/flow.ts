@@ -1,7 +1,7 @@
 import { DeadlineError, withDeadline } from '../../../runtime/index.ts';
 import type { CaptureResult, ReadinessSignal } from '../../outcome.ts';
 import type { PageReading } from '../../page/messages.ts';
-import { followFailures, isOfMachine } from './failures.ts';
+import { followFailures } from './failures.ts';
 import { look, type Verdict } from './look.ts';
 import { openPage } from './open.ts';
 import { checkProof, effectiveRegion, mergeSignals, refuse, toResult } from './results.ts';
@@ -19,15 +19,15 @@ const NETWORK_CHANGED = "The network of the lane's machine changed while the pag
 
 /** Opens the page, asks, waits for the answer and reads it. Throws only when page or browser broke. */
 export async function runVisit(visit: Visit): Promise<CaptureResult> {
-  const failures: ReadinessSignal[] = [];
-  followFailures(visit.page, (name) => failures.push({ name, atMs: askedAgoMs(visit) }));
+  const failed: ReadinessSignal[] = [];
+  const failures = followFailures(visit.page, (name) => failed.push({ name, atMs: askedAgoMs(visit) }));
   const result = await tryVisit(visit);
   const { signals = visit.signals } = result;
   // Where there is an answer, what else the page lacked is nobody's concern.
   if (!('detail' in result)) return { ...result, signals };
-  const isOurs = result.outcome !== 'blocked' && failures.some(({ name }) => isOfMachine(name));
+  const isOurs = result.outcome !== 'blocked' && failures.wereOfMachine();
   const ended = isOurs ? ({ outcome: 'crashed', detail: NETWORK_CHANGED } as const) : result;
-  return { ...ended, signals: [...signals, ...failures] };
+  return { ...ended, signals: [...signals, ...failed].sort((a, b) => a.atMs - b.atMs) };
 }
 
 /** What is to be done once the result stands: it is never lost by it. Ends within a second, but for an observer. */
