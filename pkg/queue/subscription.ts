@@ -29,6 +29,7 @@ const REDIS_TIMEOUT_MS = 3_000;
 export function subscribe(options: SubscriptionOptions, take: Take): Subscription {
   let stop: (() => Promise<void>) | null = startTaking(options, take);
   let stopped = Promise.resolve();
+  let isClosed = false;
 
   function pause(): Promise<void> {
     if (stop !== null) stopped = stop();
@@ -40,9 +41,12 @@ export function subscribe(options: SubscriptionOptions, take: Take): Subscriptio
     pause,
     resume: async () => {
       await stopped;
-      stop ??= startTaking(options, take);
+      if (!isClosed) stop ??= startTaking(options, take);
     },
-    close: pause,
+    close: () => {
+      isClosed = true;
+      return pause();
+    },
   };
 }
 

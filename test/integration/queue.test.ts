@@ -1,5 +1,6 @@
 import { expect, it } from '@jest/globals';
 import { createAnnouncer, subscribe, type Announcement } from '../../pkg/queue/index.ts';
+import { connectForWork } from '../../pkg/queue/connection.ts';
 import { createLog } from '../../pkg/telemetry/index.ts';
 import { until } from '../support/poll.ts';
 import { findEmptyRedis } from '../support/redis.ts';
@@ -45,3 +46,13 @@ it('a capture that somebody waits for goes before a backlog, and what is announc
     new Set(['one.engine_news.us', 'two.engine_news.de:köln', 'three.engine_news.jp:東京:ja']),
   );
 }, 60_000);
+
+it('nothing that was made of a worker connection connects again once it is closed', async () => {
+  const connection = connectForWork({ url: await findEmptyRedis(), log });
+  const copy = connection.redis.duplicate();
+  await copy.ping();
+  connection.close();
+  await until(() => copy.status === 'end' && connection.redis.status === 'end', { timeoutMs: 10_000, what: 'the end' });
+  await expect(copy.connect()).rejects.toThrow('closed');
+  await expect(connection.redis.connect()).rejects.toThrow('closed');
+});
