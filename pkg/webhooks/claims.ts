@@ -16,22 +16,22 @@ export type ClaimedDelivery = {
 
 export type ClaimOptions = {
   limit: number;
-  /** Attempts of one account that may run at once, what runs already included. */
+  /** Of one account that may be held at once, what is held already included. */
   perAccount: number;
   /** At most so many of one account now: where many accounts wait, no more of each is read than will be taken. */
   perTurn: number;
-  /** What runs already, by account. */
-  running: ReadonlyMap<string, number>;
+  /** What this worker holds already, by account. */
+  held: ReadonlyMap<string, number>;
   leaseMs: number;
 };
 
 /**
- * Claims due deliveries, those of the accounts with the fewest attempts under way first, so that an account with a long
+ * Claims due deliveries, those of the accounts of which the fewest are held first, so that an account with a long
  * backlog or a slow receiver does not delay the others. A claim puts off what it takes to the end of its lease: it leaves
  * the head of its account's queue, where only that is left which is due, and is due again should nobody end it.
  */
 export async function claimDue(sql: Sql, options: ClaimOptions): Promise<ClaimedDelivery[]> {
-  const { limit, perAccount, perTurn, running, leaseMs } = options;
+  const { limit, perAccount, perTurn, held, leaseMs } = options;
   return query<ClaimedDelivery>(
     sql,
     `WITH RECURSIVE owners AS (
@@ -42,10 +42,10 @@ export async function claimDue(sql: Sql, options: ClaimOptions): Promise<Claimed
      ), due AS (
        SELECT turn.delivery_id
        FROM owners o
-       LEFT JOIN unnest(CAST(:busy AS text[]), CAST(:counts AS int[])) AS b(account_id, running)
+       LEFT JOIN unnest(CAST(:busy AS text[]), CAST(:counts AS int[])) AS b(account_id, held)
          ON b.account_id = o.account_id
        CROSS JOIN LATERAL (
-         SELECT head.*, coalesce(b.running, 0)
+         SELECT head.*, coalesce(b.held, 0)
            + row_number() OVER (ORDER BY head.next_attempt_at, head.delivery_id) AS place
          FROM (
            SELECT q.account_id, q.delivery_id, q.next_attempt_at FROM webhook_queue q
@@ -74,7 +74,7 @@ export async function claimDue(sql: Sql, options: ClaimOptions): Promise<Claimed
      SELECT d.id, d.account_id AS "accountId", d.capture_id AS "captureId", d.url,
        d.secret_ciphertext AS "secretCiphertext", d.body, c.attempts, c.lease_until AS "leaseUntil"
      FROM claimed c JOIN webhook_deliveries d ON d.id = c.delivery_id`,
-    { limit, perAccount, perTurn, leaseMs, busy: [...running.keys()], counts: [...running.values()] },
+    { limit, perAccount, perTurn, leaseMs, busy: [...held.keys()], counts: [...held.values()] },
   );
 }
 

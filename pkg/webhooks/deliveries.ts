@@ -15,8 +15,8 @@ type NewDelivery = {
 };
 
 /**
- * Makes a delivery, due at once (the database puts it in the queue): meant for the transaction that ends the capture. A capture has one
- * delivery, so a second one for it changes nothing.
+ * Makes a delivery, due at once (the database puts it in the queue): meant for the transaction that ends the capture. A
+ * capture has one delivery, so a second one for it changes nothing.
  */
 export async function insertDelivery(sql: Sql, delivery: NewDelivery): Promise<void> {
   await query(

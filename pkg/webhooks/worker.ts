@@ -8,6 +8,7 @@ import { claimDue, recordEnds, type AttemptEnd, type ClaimedDelivery, type Settl
 import { createConnections, type ConnectionLimits } from './connections.ts';
 import type { Guard } from './guard.ts';
 import { judgeAttempt, showsTrouble } from './judge.ts';
+import { createLines } from './lines.ts';
 import { spread } from './schedule.ts';
 import { resolveSigningSecrets } from './secrets.ts';
 
@@ -154,7 +155,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     const share = Math.max(1, Math.min(HELD_FOR_EACH * perAccount, Math.floor(room / 4)));
     const limit = Math.min(CLAIM_AT_MOST, Math.ceil(room / 2));
     const perTurn = Math.min(share, Math.max(READ_AT_LEAST, Math.ceil((2 * limit) / accountsDue)));
-    const claims = await claimDue(sql, { limit, perAccount: share, perTurn, running: heldOf, leaseMs });
+    const claims = await claimDue(sql, { limit, perAccount: share, perTurn, held: heldOf, leaseMs });
     accountsDue = Math.max(1, new Set(claims.map(({ accountId }) => accountId)).size);
     return { claims, mayBeMore: claims.length === limit };
   }
@@ -198,32 +199,6 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
       stop.abort();
       await connections.close();
       await Promise.all(held);
-    },
-  };
-}
-
-type Lines = { enter(accountId: string): Promise<void>; leave(accountId: string): void };
-
-/** Lets `most` of each account in at once, the others in the order in which they came. */
-function createLines(most: number): Lines {
-  const lines = new Map<string, { inside: number; waiting: (() => void)[] }>();
-  return {
-    enter: (accountId) => {
-      const line = lines.get(accountId) ?? { inside: 0, waiting: [] };
-      lines.set(accountId, line);
-      if (line.inside < most) {
-        line.inside += 1;
-        return Promise.resolve();
-      }
-      return new Promise((letIn) => line.waiting.push(() => letIn()));
-    },
-    leave: (accountId) => {
-      const line = lines.get(accountId);
-      if (line === undefined) return;
-      const next = line.waiting.shift();
-      if (next !== undefined) next();
-      else line.inside -= 1;
-      if (line.inside === 0) lines.delete(accountId);
     },
   };
 }

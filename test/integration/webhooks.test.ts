@@ -335,7 +335,7 @@ describe('a delivery', () => {
 
   it('is not changed by a worker that has lost it', async () => {
     const made = await makeSignedDelivery('https://hook.test/');
-    const options = { limit: 1, perAccount: 8, perTurn: 8, running: new Map<string, number>(), leaseMs: 60_000 };
+    const options = { limit: 1, perAccount: 8, perTurn: 8, held: new Map<string, number>(), leaseMs: 60_000 };
     const [stale] = await claimDue(sql, options);
     expect(await claimDue(sql, options)).toEqual([]);
     await query(
@@ -457,6 +457,21 @@ describe('a delivery worker', () => {
     expect(deliveries.every(({ state }) => state === 'pending')).toBe(true);
     expect(deliveries.filter(({ attempts }) => attempts === 0).length).toBeGreaterThanOrEqual(9);
     expect(received.length).toBeLessThanOrEqual(11);
+  });
+
+  it('writes what it could not write as soon as it can, and sends nothing twice for it', async () => {
+    const { origin, received } = await startReceiver((_request, response) => response.end());
+    const made = await makeSignedDelivery(origin);
+    const worker = startWorker([origin]);
+    await sql.raw('ALTER TABLE webhook_ends RENAME TO ends_that_are_away');
+    try {
+      await turnUntil(worker, () => received.length === 1, 'the request');
+      expect(await worker.deliverDue()).toBe('more');
+    } finally {
+      await sql.raw('ALTER TABLE ends_that_are_away RENAME TO webhook_ends');
+    }
+    expect((await attempt(worker, made, 1)).state).toBe('delivered');
+    expect(received).toHaveLength(1);
   });
 
   it('gives what it runs back uncounted when it closes', async () => {

@@ -27,7 +27,7 @@ CREATE TABLE webhook_queue (
   started_at timestamptz(3) NOT NULL DEFAULT now(),
   -- The delivery's own, for the list of what waits.
   created_at timestamptz(3) NOT NULL DEFAULT now()
--- What a claim changes stands in no index, and each page has room for it.
+-- Every claim changes a row, and each page has room for that.
 ) WITH (fillfactor = 50);
 CREATE INDEX webhook_queue_due ON webhook_queue (account_id, next_attempt_at, delivery_id);
 CREATE INDEX webhook_queue_newest ON webhook_queue (account_id, created_at DESC, delivery_id DESC);
