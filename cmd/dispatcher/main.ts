@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { loadPlans } from '../../pkg/accounts/index.ts';
 import { createKeyring, loadSettings, redact } from '../../pkg/config/index.ts';
 import { loadPrices } from '../../pkg/credits/index.ts';
@@ -52,6 +53,7 @@ await runProcess({ log, releaseTimeoutMs: 20_000 }, async (scope) => {
   const metrics = createDispatchMetrics(registry);
   const deliveries = createDeliveryWorker({
     sql: db.system,
+    holder: randomUUID(),
     keyring,
     guard: createWebhookGuard(settings.webhookExtraDestinations),
     clock,

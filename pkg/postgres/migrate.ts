@@ -8,6 +8,7 @@ import * as lanePods from './migrations/0005-lane-pods.ts';
 import * as laneRefusals from './migrations/0006-lane-refusals.ts';
 import * as deliveryClaims from './migrations/0007-delivery-claims.ts';
 import * as deliveryQueue from './migrations/0008-delivery-queue.ts';
+import * as deliveryLines from './migrations/0009-delivery-lines.ts';
 
 type Migration = { up: (sql: Knex) => Promise<void> };
 
@@ -21,6 +22,7 @@ const MIGRATIONS: readonly { name: string; migration: Migration }[] = [
   { name: '0006-lane-refusals', migration: laneRefusals },
   { name: '0007-delivery-claims', migration: deliveryClaims },
   { name: '0008-delivery-queue', migration: deliveryQueue },
+  { name: '0009-delivery-lines', migration: deliveryLines },
 ];
 
 /** Any fixed number: it names the lock that only one migrating process holds. */

@@ -28,7 +28,7 @@ export function createDispatchMetrics(registry: Registry): DispatchMetrics {
   });
   const seconds = new Histogram({
     name: 'scs_webhook_attempt_seconds',
-    help: 'Time of one attempt that was sent, from its claim to its record',
+    help: 'Time of one attempt that was sent, from its start to its record',
     labelNames: ['outcome'] as const,
     buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15, 20],
     registers,

@@ -1,4 +1,5 @@
 import { createServer, type Server } from 'node:http';
+import type { Server as NetServer } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Registry } from './metrics.ts';
 
@@ -32,7 +33,7 @@ export async function serveProbes(options: ProbeOptions): Promise<Probes> {
 }
 
 /** Resolves when the server accepts connections; rejects when the port is taken. */
-export function startListening(server: Server, host: string, port: number): Promise<void> {
+export function startListening(server: NetServer, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(port, host, () => {
@@ -42,7 +43,7 @@ export function startListening(server: Server, host: string, port: number): Prom
   });
 }
 
-export function portOf(server: Server): number {
+export function portOf(server: NetServer): number {
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('the server does not listen on a port');
   return address.port;

@@ -1,8 +1,8 @@
 import { classifyJobId, ServiceError } from '../contract/index.ts';
 import type { Keyring } from '../config/index.ts';
 import type { Clock } from '../runtime/index.ts';
-import type { ClaimedDelivery } from './claims.ts';
 import type { Connections } from './connections.ts';
+import type { DueDelivery } from './due.ts';
 import type { Guard } from './guard.ts';
 import { LateError, postOnce } from './post.ts';
 import { parseRetryAfter } from './schedule.ts';
@@ -32,20 +32,20 @@ export type AttemptResult =
  */
 export async function attemptDelivery(
   options: AttemptOptions,
-  claim: ClaimedDelivery,
+  delivery: DueDelivery,
   managedSecret: string | null,
   stop: AbortSignal,
 ): Promise<AttemptResult> {
   const { guard, connections, clock, maxResponseBytes, totalTimeoutMs } = options;
-  const verdict = await guard.resolveDestination(claim.url);
+  const verdict = await guard.resolveDestination(delivery.url);
   if (verdict.kind !== 'allowed')
     return { kind: 'unanswered', error: `${verdict.kind}: ${verdict.reason}`, reached: false };
   if (isStopped(stop)) return { kind: 'stopped' };
   const { destination } = verdict;
-  const secret = claim.secretCiphertext === null ? managedSecret : openOwnSecret(options.keyring, claim);
+  const secret = delivery.secretCiphertext === null ? managedSecret : openOwnSecret(options.keyring, delivery);
   if (secret === null) return { kind: 'unanswered', error: 'the signing secret is unavailable', reached: false };
 
-  const body = Buffer.from(claim.body, 'utf8');
+  const body = Buffer.from(delivery.body, 'utf8');
   const timestampSeconds = Math.floor(clock.nowMs() / 1000);
   const request = {
     url: destination.url,
@@ -62,7 +62,7 @@ export async function attemptDelivery(
     maxResponseBytes,
   };
   try {
-    const { status, retryAfter } = await connections.use(claim.accountId, destination, (dispatcher) =>
+    const { status, retryAfter } = await connections.use(delivery.accountId, destination, (dispatcher) =>
       postOnce(dispatcher, request),
     );
     return { kind: 'answered', status, retryAfterMs: parseRetryAfter(retryAfter, clock.nowMs()) };
@@ -77,7 +77,7 @@ function isStopped(stop: AbortSignal): boolean {
   return stop.aborted;
 }
 
-function openOwnSecret(keyring: Keyring, { accountId, captureId, secretCiphertext }: ClaimedDelivery): string | null {
+function openOwnSecret(keyring: Keyring, { accountId, captureId, secretCiphertext }: DueDelivery): string | null {
   if (secretCiphertext === null) return null;
   try {
     return openInlineSecret(keyring, secretCiphertext, { accountId, searchId: searchOf(captureId) });

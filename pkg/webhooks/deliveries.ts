@@ -39,7 +39,7 @@ export type DeliverySummary = {
   state: DeliveryState;
   /** Since it was made, or started over. */
   attempts: number;
-  /** Null while an attempt is under way, and when no other will come. */
+  /** Null while an attempt is due or under way, and when no other will come. */
   nextAttemptAt: string | null;
   lastStatus: number | null;
   lastError: string | null;
@@ -55,7 +55,7 @@ type SummaryRow = Pick<DeliverySummary, 'id' | 'type' | 'url' | 'state' | 'attem
 };
 
 const SUMMARY = `d.id, d.type, d.capture_id AS "captureId", d.url, coalesce(e.state, 'pending') AS state,
-  coalesce(q.attempts, e.attempts) AS attempts, CASE WHEN q.lease_until IS NULL THEN q.next_attempt_at END AS "nextAttemptAt",
+  coalesce(q.attempts, e.attempts) AS attempts, CASE WHEN q.next_attempt_at > now() THEN q.next_attempt_at END AS "nextAttemptAt",
   coalesce(q.last_status, e.last_status) AS "lastStatus", coalesce(q.last_error, e.last_error) AS "lastError",
   d.created_at AS "createdAt", e.ended_at AS "endedAt"`;
 
@@ -145,11 +145,13 @@ export async function redeliver(
        RETURNING e.delivery_id, e.account_id, e.created_at
      ), sooner AS (
        UPDATE webhook_queue q
-       SET attempts = 0, next_attempt_at = now(), lease_until = NULL, started_at = now()
+       SET version = q.version + 1, attempts = 0, next_attempt_at = now(), started_at = now()
        WHERE q.delivery_id = :id AND q.account_id = :accountId AND ${isAnotherRequest('q')}
-         AND (q.lease_until IS NULL OR q.lease_until <= now())
+         AND q.next_attempt_at > now()
      )
-     INSERT INTO webhook_queue (delivery_id, account_id, created_at) SELECT * FROM again`,
+     -- With a version of its own, so that whoever read an earlier row of it can't take this one for that.
+     INSERT INTO webhook_queue (delivery_id, account_id, created_at, version)
+     SELECT again.*, CAST(random() * 1e9 AS int) FROM again`,
     { accountId, id, seconds: SAME_REQUEST_SECONDS },
   );
   // A statement of its own, as it must see what a concurrent one has just done.

@@ -35,7 +35,7 @@ async function giveUpWaiting(db: Database, days: number): Promise<number> {
     `WITH given_up AS (
        DELETE FROM webhook_queue WHERE delivery_id IN (
          SELECT delivery_id FROM webhook_queue
-         WHERE started_at < now() - make_interval(days => :days) AND (lease_until IS NULL OR lease_until <= now())
+         WHERE started_at < now() - make_interval(days => :days) AND next_attempt_at > now()
          LIMIT :turn FOR UPDATE SKIP LOCKED
        ) RETURNING *
      )

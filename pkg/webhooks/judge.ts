@@ -1,5 +1,5 @@
 import type { AttemptResult } from './attempt.ts';
-import type { AttemptEnd } from './claims.ts';
+import type { AttemptEnd } from './ends.ts';
 import { nextPauseMs } from './schedule.ts';
 
 type EndedAttempt = Exclude<AttemptResult, { kind: 'stopped' }>;
@@ -12,9 +12,9 @@ export function showsTrouble(result: EndedAttempt): boolean {
 /** Only 2xx acknowledges and only 410 ends a delivery early; a redirect is a failure like any other answer. */
 export function judgeAttempt(result: EndedAttempt, attempts: number, random: () => number): AttemptEnd {
   if (result.kind === 'answered' && result.status >= 200 && result.status < 300) {
-    return { state: 'delivered', status: result.status };
+    return { state: 'delivered', status: result.status, error: null };
   }
-  if (result.kind === 'answered' && result.status === 410) return { state: 'gone', status: 410 };
+  if (result.kind === 'answered' && result.status === 410) return { state: 'gone', status: 410, error: null };
   const status = result.kind === 'answered' ? result.status : null;
   const error = result.kind === 'answered' ? `the receiver answered ${result.status}` : result.error;
   const retryAfterMs = result.kind === 'answered' ? result.retryAfterMs : undefined;

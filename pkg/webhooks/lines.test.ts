@@ -1,22 +1,94 @@
-import { expect, it } from '@jest/globals';
-import { createLines } from './lines.ts';
+import { describe, expect, it } from '@jest/globals';
+import { LINE_BEGINS, type DueDelivery } from './due.ts';
+import { createLine, isFinished, planReads, takeIn, type Line } from './lines.ts';
 
-it('lets so many of an account in at once, and the others in their order as those leave', async () => {
-  const lines = createLines(2);
-  const inside: string[] = [];
-  const come = async (accountId: string, name: string): Promise<void> => {
-    await lines.enter(accountId);
-    inside.push(name);
-  };
-  const first = ['a1', 'a2', 'a3', 'a4'].map((name) => come('a', name));
-  await Promise.all(first.slice(0, 2));
-  await come('b', 'b1');
-  expect(inside).toEqual(['a1', 'a2', 'b1']);
-  lines.leave('a');
-  await first[2];
-  expect(inside).toEqual(['a1', 'a2', 'b1', 'a3']);
-  for (let count = 0; count < 3; count += 1) lines.leave('a');
-  await first[3];
-  await Promise.all([come('a', 'a5'), come('a', 'a6')]);
-  expect(inside.slice(4)).toEqual(['a4', 'a5', 'a6']);
+const NOW = 1_000_000;
+const LATER = { nowMs: NOW, lookAtMs: NOW + 250 };
+
+function makeLine(accountId: string, held: number, changes: Partial<Line> = {}): Line {
+  const ids = Array.from({ length: held }, (_, place) => `${accountId}${place}`);
+  return { ...createLine(accountId), leaseEndsMs: NOW + 60_000, held: new Set(ids), ...changes };
+}
+
+function makeDelivery(id: string): DueDelivery {
+  const texts = { accountId: 'a', captureId: 'job_1.engine_news.us', url: 'https://hook.test/', body: '{}' };
+  return { id, ...texts, secretCiphertext: null, attempts: 0, version: 0, dueAt: `due ${id}` };
+}
+
+const read = (lines: Line[], changes: Partial<Parameters<typeof planReads>[1]> = {}): Record<string, number> => {
+  const reads = planReads(lines, { nowMs: NOW, room: 1_000, perLine: 100, most: 200, ...changes });
+  return Object.fromEntries(reads.map(({ accountId, most }) => [accountId, most]));
+};
+
+describe('what is read of which line', () => {
+  it.each([
+    { why: 'a lone line up to its share', lines: [makeLine('a', 0)], reads: { a: 100 } },
+    { why: 'what is missing to its share', lines: [makeLine('a', 70)], reads: { a: 30 } },
+    { why: 'nothing of a line that holds its share', lines: [makeLine('a', 100)], reads: {} },
+    {
+      why: 'an equal part of each, those with the fewest first',
+      lines: [makeLine('a', 20), makeLine('b', 0), makeLine('c', 10)],
+      reads: { b: 67, c: 67, a: 66 },
+    },
+    { why: 'nothing without a lease', lines: [makeLine('a', 0, { leaseEndsMs: NOW })], reads: {} },
+    {
+      why: 'nothing of an exhausted one before its time',
+      lines: [makeLine('a', 1, { exhausted: true, lookAtMs: NOW + 1 }), makeLine('b', 0)],
+      reads: { b: 100 },
+    },
+    {
+      why: 'an exhausted one in time',
+      lines: [makeLine('a', 0, { exhausted: true, lookAtMs: NOW })],
+      reads: { a: 100 },
+    },
+  ])('is $why', ({ lines, reads }) => {
+    expect(read(lines)).toEqual(reads);
+  });
+
+  it('is less of each the fuller the process is, and never all that there is room for', () => {
+    expect(read([makeLine('a', 0)], { room: 40 })).toEqual({ a: 10 });
+    expect(read([makeLine('a', 10)], { room: 40 })).toEqual({});
+    expect(read([makeLine('a', 0)], { room: 1 })).toEqual({ a: 1 });
+    expect(read([makeLine('a', 0)], { room: 0 })).toEqual({});
+  });
+
+  it('is at least two of each, as one that has no more is known by it', () => {
+    const lines = Array.from({ length: 300 }, (_, place) => makeLine(`a${place}`, 0));
+    expect(Object.values(read(lines))).toEqual(Array.from({ length: 100 }, () => 2));
+  });
+
+  it('goes on where the last read ended, and begins again at the start each second', () => {
+    const line = makeLine('a', 0);
+    const placeOf = (nowMs: number) => planReads([line], { nowMs, room: 100, perLine: 2, most: 2 })[0]?.after;
+    expect(placeOf(NOW)).toBe(LINE_BEGINS);
+    takeIn(line, { accountId: 'a', after: LINE_BEGINS, most: 2 }, ['1', '2'].map(makeDelivery), LATER);
+    line.held.clear();
+    expect(placeOf(NOW + 999)).toEqual({ dueAt: 'due 2', id: '2' });
+    expect(placeOf(NOW + 1_000)).toBe(LINE_BEGINS);
+  });
+
+  it('begins at the start also after a read that found all there was', () => {
+    const line = makeLine('a', 0);
+    takeIn(line, { accountId: 'a', after: LINE_BEGINS, most: 2 }, [makeDelivery('1')], LATER);
+    expect(planReads([line], { nowMs: NOW + 250, room: 100, perLine: 9, most: 2 })[0]?.after).toBe(LINE_BEGINS);
+  });
+});
+
+describe('a line', () => {
+  it('takes nothing in twice', () => {
+    const line = makeLine('a', 0);
+    const from = { accountId: 'a', after: LINE_BEGINS, most: 2 };
+    expect(takeIn(line, from, ['1', '2'].map(makeDelivery), LATER)).toBe(2);
+    expect(takeIn(line, from, ['2', '3'].map(makeDelivery), LATER)).toBe(1);
+    expect(line.waiting.map(({ id }) => id)).toEqual(['1', '2', '3']);
+  });
+
+  it('is finished when there was no more and nothing is held', () => {
+    const line = makeLine('a', 0);
+    expect(isFinished(line)).toBe(false);
+    takeIn(line, { accountId: 'a', after: LINE_BEGINS, most: 2 }, [makeDelivery('1')], LATER);
+    expect(isFinished(line)).toBe(false);
+    line.held.delete('1');
+    expect(isFinished(line)).toBe(true);
+  });
 });

@@ -50,10 +50,11 @@ export function vetUrl(text: string, extras: readonly ExtraDestination[]): UrlVe
   if (url.protocol !== 'https:' && url.protocol !== 'http:') return refuse('it must be an https URL');
   if (url.username !== '' || url.password !== '') return refuse('it must not hold a user name or password');
 
-  url.hash = '';
   const hostname = withoutTrailingDot(url.hostname);
   if (hostname === '' || hostname.endsWith('.')) return refuse('its host is not a valid name');
-  url.hostname = hostname;
+  // Only where there is something to change: each of these parses the URL once more.
+  if (url.hash !== '') url.hash = '';
+  if (url.hostname !== hostname) url.hostname = hostname;
   const port = url.port === '' ? (url.protocol === 'https:' ? 443 : 80) : Number(url.port);
   const host = hostname.replace(/^\[|\]$/g, '');
   const literal = isIP(host) !== 0;

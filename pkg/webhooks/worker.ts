@@ -4,11 +4,14 @@ import type { Sql } from '../postgres/index.ts';
 import { gather, pause, type Clock } from '../runtime/index.ts';
 import { attemptDelivery } from './attempt.ts';
 import { createBreaker } from './breaker.ts';
-import { claimDue, recordEnds, type AttemptEnd, type ClaimedDelivery, type Settlement } from './claims.ts';
 import { createConnections, type ConnectionLimits } from './connections.ts';
+import { LINE_BEGINS, readDue, type DueDelivery } from './due.ts';
+import { recordEnds, type AttemptEnd, type Settlement } from './ends.ts';
 import type { Guard } from './guard.ts';
 import { judgeAttempt, showsTrouble } from './judge.ts';
-import { createLines } from './lines.ts';
+import { keepLines, releaseLines, takeLines } from './leases.ts';
+import { createLine, isFinished, planReads, takeIn, type Line } from './lines.ts';
+import { createPace } from './pace.ts';
 import { spread } from './schedule.ts';
 import { resolveSigningSecrets } from './secrets.ts';
 
@@ -23,6 +26,8 @@ const WEBHOOK_HTTP: HttpSettings = {
 
 export type DeliveryWorkerOptions = {
   sql: Sql;
+  /** Names this process among those that hold lines; no other has the same. */
+  holder: string;
   keyring: Keyring;
   guard: Guard;
   clock: Clock;
@@ -30,9 +35,9 @@ export type DeliveryWorkerOptions = {
   random: () => number;
   log: Logger;
   http?: HttpSettings;
-  /** Claims held at once by this process, what is being sent among them. */
+  /** Deliveries held at once by this process, what is being sent among them. */
   concurrency?: number;
-  /** Attempts at once of one account in this process. */
+  /** Attempts at once of one account. */
   perAccount?: number;
   /** Told after each attempt, for metrics. */
   onAttempt?: (report: AttemptReport) => void;
@@ -45,40 +50,50 @@ type AttemptReport = {
 
 export type DeliveryWorker = {
   /**
-   * One turn: claims what is due and there is room for, and starts it. Never waits for an attempt longer than for the
-   * next one to end, so that a slow receiver holds up nobody. `'idle'` when nothing is under way.
+   * One turn: reads what is due and there is room for, and starts it. Never waits for an attempt longer than for some
+   * to end, so that a slow receiver holds up nobody. `'idle'` when nothing is under way.
    */
   deliverDue(): Promise<'more' | 'idle'>;
-  /** Aborts what runs, gives the claims back uncounted and ends. */
+  /** Aborts what runs, gives it back uncounted and ends. */
   close(): Promise<void>;
 };
 
-/** Claimed per turn: bodies may be large, and a turn should be short. */
-const CLAIM_AT_MOST = 256;
+/** Read per turn: bodies may be large, and a turn should be short. */
+const READ_AT_MOST = 256;
 
-/** Of one account, for each attempt that may run: while a claim is on its way the next deliveries are here already. */
-const HELD_FOR_EACH = 4;
+/** Of one account, for each attempt that may run: while a read is on its way the next deliveries are here already. */
+const HELD_FOR_EACH = 8;
 
-/** Read of each account's queue per turn, however many accounts wait. */
-const READ_AT_LEAST = 8;
+/** Attempts at once, leaving out those that take longer than a moment. */
+const QUICK_AT_ONCE = 64;
+const SLOW_AFTER_MS = 10;
 
-/** How long a turn waits for an attempt to end before the next one looks for new deliveries. */
-const WAIT_MS = 500;
+/** So many ends make the next read worth its round trip. */
+const ENDS_PER_READ = 128;
 
-/** Between claims that found little: what ends meanwhile makes room for more at once, and is written together. */
-const REST_MS = 5;
+/** Between two looks for what has become due. */
+const LOOK_MS = 250;
 
-/** Of ends written at once. */
+/** Ends are written together: those of so long, and at most so many. */
+const WRITE_EACH_MS = 5;
 const WRITE_AT_MOST = 256;
+const WRITE_AGAIN_MS = 500;
 
-/** Longer than any attempt with its statements, so that a lease only ends early when the process died or hung. */
-const LEASE_MARGIN_MS = 30_000;
+const LEASE_MS = 60_000;
+const RENEW_EACH_MS = 10_000;
+
+/** A lease covers every attempt that began under it: its name is looked up and its end written besides. */
+const LEASE_MARGIN_MS = 10_000;
+
+/** A delivery whose attempt broke off by an error of ours is not tried again at once. */
+const BROKEN_OFF_MS = 60_000;
 
 /** Delivers webhooks (spec 6, design "Webhooks"). At least once: a crash between answer and record repeats one. */
 export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWorker {
-  const { sql, keyring, clock, random, log, http = WEBHOOK_HTTP, concurrency = 1024, perAccount = 64 } = options;
-  // What is held may have to wait for the attempts before it to end, each as late as can be.
-  const leaseMs = HELD_FOR_EACH * http.totalTimeoutMs + LEASE_MARGIN_MS;
+  const { sql, keyring, clock, random, log, http = WEBHOOK_HTTP, concurrency = 2048, perAccount = 64 } = options;
+  const lease = { holder: options.holder, leaseMs: LEASE_MS };
+  /** How long a lease must last for an attempt to begin. */
+  const attemptMs = http.totalTimeoutMs + LEASE_MARGIN_MS;
   const breaker = createBreaker({
     clock,
     threshold: 10,
@@ -87,118 +102,201 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     probeMs: http.totalTimeoutMs + 5_000,
   });
   const connections = createConnections(http);
+  const attempting = { ...options, ...http, connections };
   const stop = new AbortController();
-  const held = new Set<Promise<void>>();
-  const heldOf = new Map<string, number>();
-  const lines = createLines(perAccount);
-  /** Of how many accounts the last claim found something. */
-  let accountsDue = 1;
-  let someEnded = new AbortController();
-  const settle = gather(recordTogether, { most: WRITE_AT_MOST, restMs: REST_MS });
+  const lines = new Map<string, Line>();
+  const ready: Line[] = [];
+  const pace = createPace({ most: QUICK_AT_ONCE, slowAfterMs: SLOW_AFTER_MS, onRoom: startReady });
+  const running = new Set<Promise<void>>();
+  let held = 0;
+  let renewAtMs = 0;
+  let takeAtMs = 0;
+  /** Some line has more than was read of it. */
+  let moreIsDue = false;
+  let endsUntilRead = 0;
+  let worthReading = new AbortController();
+  const settle = gather(recordTogether, { most: WRITE_AT_MOST, restMs: WRITE_EACH_MS });
 
   async function recordTogether(settlements: readonly Settlement[]): Promise<readonly boolean[]> {
     try {
       const written = await recordEnds(sql, settlements);
-      return settlements.map(({ claim }) => written.has(claim.id));
+      return settlements.map(({ delivery }) => written.has(delivery.id));
     } catch (error) {
       log.error({ err: error, deliveries: settlements.length }, 'Could not write how deliveries ended');
       throw error;
     }
   }
 
-  async function attempt(claim: ClaimedDelivery, managedSecret: string | null): Promise<AttemptEnd> {
-    if (stop.signal.aborted) return { state: 'returned', pauseMs: 0 };
-    const circuit = `${claim.accountId} ${URL.parse(claim.url)?.origin ?? claim.url}`;
+  async function attempt(delivery: DueDelivery, managedSecret: string | null): Promise<AttemptEnd> {
+    if (stop.signal.aborted) return { state: 'postponed', pauseMs: 0 };
+    const circuit = `${delivery.accountId} ${URL.parse(delivery.url)?.origin ?? delivery.url}`;
     const waitMs = breaker.admit(circuit);
-    if (waitMs > 0) return { state: 'returned', pauseMs: Math.round(spread(waitMs, random)) };
-    const result = await attemptDelivery({ ...options, ...http, connections }, claim, managedSecret, stop.signal);
-    if (result.kind === 'stopped') return { state: 'returned', pauseMs: 0 };
+    if (waitMs > 0) return { state: 'postponed', pauseMs: Math.round(spread(waitMs, random)) };
+    const result = await attemptDelivery(attempting, delivery, managedSecret, stop.signal);
+    if (result.kind === 'stopped') return { state: 'postponed', pauseMs: 0 };
     breaker.record(circuit, !showsTrouble(result));
-    return judgeAttempt(result, claim.attempts, random);
+    return judgeAttempt(result, delivery.attempts + 1, random);
   }
 
-  async function run(claim: ClaimedDelivery, managedSecret: string | null): Promise<void> {
-    await lines.enter(claim.accountId);
+  async function run(line: Line, delivery: DueDelivery): Promise<void> {
     const startedMs = clock.nowMs();
+    const begunIn = pace.begin();
     let end: AttemptEnd;
     try {
-      end = await attempt(claim, managedSecret);
+      end = await attempt(delivery, line.managedSecret);
     } catch (error) {
-      log.error({ err: error, delivery: claim.id }, 'An attempt broke off; its lease brings it back');
-      return;
-    } finally {
-      lines.leave(claim.accountId);
+      log.error({ err: error, delivery: delivery.id }, 'An attempt broke off');
+      end = { state: 'postponed', pauseMs: BROKEN_OFF_MS };
     }
-    const written = await write({ claim, end });
+    line.running -= 1;
+    pace.end(begunIn);
+    enqueue(line);
+    startReady();
+    const written = await write({ delivery, end });
+    line.held.delete(delivery.id);
+    held -= 1;
+    endsUntilRead -= 1;
+    if (endsUntilRead === 0 && moreIsDue) worthReading.abort();
     options.onAttempt?.({ outcome: written ? OUTCOMES[end.state] : 'lost', durationMs: clock.nowMs() - startedMs });
   }
 
-  /** What can't be written now is written later, and takes up room until then; after its lease it would change nothing. */
+  function enqueue(line: Line): void {
+    if (line.ready || line.waiting.length === 0) return;
+    line.ready = true;
+    ready.push(line);
+  }
+
+  /** Starts what may start, of one line after the other. */
+  function startReady(): void {
+    while (pace.hasRoom()) {
+      const line = ready.shift();
+      if (line === undefined) return;
+      line.ready = false;
+      // It comes back when one of its attempts ends, or with its lease.
+      if (line.running >= perAccount || clock.nowMs() + attemptMs > line.leaseEndsMs) continue;
+      const next = line.waiting.shift();
+      if (next === undefined) continue;
+      line.running += 1;
+      const one = run(line, next);
+      running.add(one);
+      void one.finally(() => running.delete(one));
+      enqueue(line);
+    }
+    if (ready.length > 0) pace.waitForRoom();
+  }
+
+  /** What can't be written now is written later, and takes up room until then. */
   async function write(settlement: Settlement): Promise<boolean> {
-    const lastMs = clock.nowMs() + leaseMs;
+    const { end } = settlement;
+    if (end.state === 'postponed' && end.pauseMs === 0) return true;
+    const lastMs = clock.nowMs() + LEASE_MS;
     for (;;) {
       try {
         return await settle(settlement);
       } catch {
         if (stop.signal.aborted || clock.nowMs() > lastMs) return false;
-        await pause(WAIT_MS, stop.signal);
+        await pause(WRITE_AGAIN_MS, stop.signal);
       }
     }
   }
 
-  /** `mayBeMore` tells that as many were due as were asked for. */
-  async function claimForRoom(): Promise<{ claims: ClaimedDelivery[]; mayBeMore: boolean }> {
-    const room = concurrency - held.size;
-    if (room <= 0) return { claims: [], mayBeMore: false };
-    // The fuller it gets the less one account may take, and never is all room taken at once: many slow receivers
-    // together leave room for the next tenant.
-    const share = Math.max(1, Math.min(HELD_FOR_EACH * perAccount, Math.floor(room / 4)));
-    const limit = Math.min(CLAIM_AT_MOST, Math.ceil(room / 2));
-    const perTurn = Math.min(share, Math.max(READ_AT_LEAST, Math.ceil((2 * limit) / accountsDue)));
-    const claims = await claimDue(sql, { limit, perAccount: share, perTurn, held: heldOf, leaseMs });
-    accountsDue = Math.max(1, new Set(claims.map(({ accountId }) => accountId)).size);
-    return { claims, mayBeMore: claims.length === limit };
+  async function renewLeases(nowMs: number): Promise<void> {
+    if (nowMs < renewAtMs || lines.size === 0) return;
+    const kept = await keepLines(sql, lease, [...lines.keys()]);
+    renewAtMs = nowMs + RENEW_EACH_MS;
+    for (const [accountId, line] of lines) {
+      if (kept.has(accountId)) {
+        line.leaseEndsMs = nowMs + LEASE_MS;
+        enqueue(line);
+      } else {
+        log.warn({ account: accountId }, 'Another process took the deliveries of this account over');
+        lines.delete(accountId);
+        dropWaiting(line);
+      }
+    }
+    startReady();
   }
 
-  async function start(claims: readonly ClaimedDelivery[]): Promise<void> {
-    const accountIds = claims.filter((claim) => claim.secretCiphertext === null).map(({ accountId }) => accountId);
-    const secrets = await resolveSigningSecrets(sql, { accountIds: [...new Set(accountIds)], keyring });
-    for (const claim of claims) {
-      const { accountId } = claim;
-      const secret = secrets.get(accountId);
-      const one = run(claim, typeof secret === 'string' ? secret : null);
-      held.add(one);
-      heldOf.set(accountId, (heldOf.get(accountId) ?? 0) + 1);
-      void one.finally(() => {
-        held.delete(one);
-        const others = (heldOf.get(accountId) ?? 1) - 1;
-        if (others > 0) heldOf.set(accountId, others);
-        else heldOf.delete(accountId);
-        // Asked first: an abort makes an exception with its stack, even when nobody gets it.
-        if (!someEnded.signal.aborted) someEnded.abort();
-      });
+  function dropWaiting(line: Line): void {
+    held -= line.waiting.length;
+    for (const { id } of line.waiting) line.held.delete(id);
+    line.waiting = [];
+  }
+
+  async function takeMoreLines(nowMs: number): Promise<void> {
+    const room = concurrency - held;
+    if (nowMs < takeAtMs || room <= 0) return;
+    const taken = await takeLines(sql, lease, Math.min(READ_AT_MOST, Math.ceil(room / 2)));
+    takeAtMs = nowMs + LOOK_MS;
+    for (const accountId of taken) {
+      // One whose lease ran out is the same line still: what is held of it must not be read again.
+      const line = lines.get(accountId) ?? createLine(accountId);
+      line.leaseEndsMs = nowMs + LEASE_MS;
+      lines.set(accountId, line);
     }
+  }
+
+  /** True when there is more to read, and room for it. */
+  async function readMore(nowMs: number): Promise<boolean> {
+    const reads = planReads([...lines.values()], {
+      nowMs,
+      room: concurrency - held,
+      perLine: HELD_FOR_EACH * perAccount,
+      most: READ_AT_MOST,
+    });
+    if (reads.length === 0) return false;
+    const fromStart = reads.filter(({ after }) => after === LINE_BEGINS).map(({ accountId }) => accountId);
+    const known = fromStart.flatMap((accountId) => [...(lines.get(accountId)?.held ?? [])]);
+    const found = Map.groupBy(await readDue(sql, reads, known), ({ accountId }) => accountId);
+    // A line that is read from its start asks for its secret again, as it may have been replaced. Before anything is
+    // taken in, so that an error here leaves no delivery behind.
+    const asking = fromStart.filter((accountId) => found.has(accountId));
+    const secrets = await resolveSigningSecrets(sql, { accountIds: asking, keyring });
+    for (const accountId of asking) {
+      const secret = secrets.get(accountId);
+      const line = lines.get(accountId);
+      if (line !== undefined) line.managedSecret = typeof secret === 'string' ? secret : null;
+    }
+    for (const read of reads) {
+      const line = lines.get(read.accountId);
+      if (line === undefined) continue;
+      held += takeIn(line, read, found.get(read.accountId) ?? [], { nowMs, lookAtMs: nowMs + LOOK_MS });
+      enqueue(line);
+    }
+    startReady();
+    moreIsDue = [...lines.values()].some(({ exhausted }) => !exhausted);
+    return moreIsDue && concurrency - held >= ENDS_PER_READ;
+  }
+
+  async function releaseFinished(): Promise<void> {
+    const finished = [...lines.values()].filter(isFinished).map(({ accountId }) => accountId);
+    for (const accountId of finished) lines.delete(accountId);
+    await releaseLines(sql, options.holder, finished);
   }
 
   return {
     deliverDue: async () => {
       if (stop.signal.aborted) return 'idle';
+      const nowMs = clock.nowMs();
+      await renewLeases(nowMs);
+      await takeMoreLines(nowMs);
       // Renewed before anything that ends from here on is missed.
-      someEnded = new AbortController();
-      // What was held then may be what kept the claim from finding more.
-      const nothingHeld = held.size === 0;
-      const { claims, mayBeMore } = await claimForRoom();
-      await start(claims);
-      if (claims.length === CLAIM_AT_MOST) return 'more';
-      if (nothingHeld && claims.length === 0) return 'idle';
-      if (!mayBeMore && held.size > 0) await pause(WAIT_MS, AbortSignal.any([stop.signal, someEnded.signal]));
-      await pause(REST_MS, stop.signal);
+      worthReading = new AbortController();
+      endsUntilRead = Math.max(1, Math.min(ENDS_PER_READ, Math.ceil(held / 2)));
+      if (await readMore(nowMs)) return 'more';
+      await releaseFinished();
+      if (lines.size === 0 && held === 0) return 'idle';
+      await pause(LOOK_MS, AbortSignal.any([stop.signal, worthReading.signal]));
       return 'more';
     },
     close: async () => {
       stop.abort();
+      pace.close();
+      for (const line of lines.values()) dropWaiting(line);
       await connections.close();
-      await Promise.all(held);
+      await Promise.all(running);
+      await releaseLines(sql, options.holder, [...lines.keys()]);
+      lines.clear();
     },
   };
 }
@@ -208,5 +306,5 @@ const OUTCOMES = {
   gone: 'gone',
   dead: 'dead',
   pending: 'retry',
-  returned: 'postponed',
+  postponed: 'postponed',
 } as const satisfies Record<AttemptEnd['state'], AttemptReport['outcome']>;

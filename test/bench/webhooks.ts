@@ -27,7 +27,7 @@ const KEYRING = `k1:${randomBytes(32).toString('base64')}`;
 const EVENT = `evt_${'0'.repeat(26)}`;
 
 /**
- * Webhooks from their first claim to the last one recorded as delivered, by a real dispatcher, against a bare loop in
+ * Webhooks from when the first is taken to the last one recorded as delivered, by a real dispatcher, against a bare loop in
  * this process that signs and posts the same requests to the same receiver over kept connections. Taken in turns. The
  * bodies hold the envelopes that the demo's engines really gave. Told is the round with the ratio in the middle.
  */
@@ -97,6 +97,17 @@ async function deliver(
   bodies: string[],
   count: number,
 ): Promise<number> {
+  await until(
+    async () => {
+      const [row] = await query<{ none: boolean }>(
+        db.system,
+        'SELECT NOT EXISTS (SELECT FROM webhook_lines) AS none',
+        {},
+      );
+      return row?.none;
+    },
+    { timeoutMs: 20_000, what: 'the dispatcher rests' },
+  );
   await db.system.raw('TRUNCATE webhook_deliveries, webhook_queue, webhook_ends');
   await query(
     db.system,
@@ -110,11 +121,11 @@ async function deliver(
     async () => {
       const [row] = await query<{ now: Date }>(
         db.system,
-        `SELECT clock_timestamp() AS now WHERE EXISTS (SELECT FROM webhook_queue WHERE attempts > 0)`,
+        'SELECT clock_timestamp() AS now WHERE EXISTS (SELECT FROM webhook_lines)',
       );
       return row?.now;
     },
-    { timeoutMs: 20_000, what: 'the first claim', everyMs: 5 },
+    { timeoutMs: 20_000, what: 'the first line is taken', everyMs: 5 },
   );
   const endedAt = await until(
     async () => {

@@ -101,7 +101,7 @@ async function skipPauses(): Promise<void> {
   await query(
     database.db.system,
     `UPDATE webhook_queue SET next_attempt_at = now()
-     WHERE delivery_id IN (SELECT delivery_id FROM webhook_queue WHERE lease_until IS NULL AND next_attempt_at > now()
+     WHERE delivery_id IN (SELECT delivery_id FROM webhook_queue WHERE next_attempt_at > now()
                            FOR UPDATE SKIP LOCKED)`,
   );
 }

@@ -1,14 +1,15 @@
 import { expect, it } from '@jest/globals';
-import { up } from '../../pkg/postgres/migrations/0008-delivery-queue.ts';
+import * as deliveryQueue from '../../pkg/postgres/migrations/0008-delivery-queue.ts';
+import * as deliveryLines from '../../pkg/postgres/migrations/0009-delivery-lines.ts';
 import { listDeliveries } from '../../pkg/webhooks/index.ts';
 import { openAccount } from '../support/accounts.ts';
 import { openTestDatabase } from '../support/database.ts';
 
-/** The tables as the version before left them. */
+/** The tables as they were before deliveries had a queue. */
 const BEFORE = `
 DROP TRIGGER enqueue_delivery ON webhook_deliveries;
 DROP FUNCTION enqueue_delivery;
-DROP TABLE webhook_queue, webhook_ends;
+DROP TABLE webhook_queue, webhook_ends, webhook_lines;
 ALTER TABLE webhook_deliveries
   ADD state text NOT NULL DEFAULT 'pending', ADD attempts integer NOT NULL DEFAULT 0,
   ADD next_attempt_at timestamptz(3) NOT NULL DEFAULT now(), ADD lease_until timestamptz(3),
@@ -16,7 +17,7 @@ ALTER TABLE webhook_deliveries
   ADD started_at timestamptz(3) NOT NULL DEFAULT now(), ADD ended_at timestamptz(3);
 `;
 
-it('deliveries of the version before keep what became of them', async () => {
+it('deliveries of versions before keep what became of them', async () => {
   const database = await openTestDatabase();
   const { db } = database;
   try {
@@ -32,7 +33,10 @@ it('deliveries of the version before keep what became of them', async () => {
           'delivered', 1, now(), 204, NULL, '2026-01-01T00:00:00Z')`,
       { accountId },
     );
-    await db.inTransaction((sql) => up(sql));
+    await db.inTransaction(async (sql) => {
+      await deliveryQueue.up(sql);
+      await deliveryLines.up(sql);
+    });
     const byId = new Map((await listDeliveries(db.system, { accountId, limit: 10 })).map((one) => [one.id, one]));
     expect(byId.get('evt_1')).toMatchObject({
       state: 'pending',

@@ -28,10 +28,10 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-type Age = { state: 'pending' | 'delivered' | 'dead' | 'gone'; days: number; leased?: boolean };
+type Age = { state: 'pending' | 'delivered' | 'dead' | 'gone'; days: number; due?: boolean };
 
 /** A delivery that ended, or has waited, for so many days. */
-async function makeDelivery({ state, days, leased = false }: Age): Promise<string> {
+async function makeDelivery({ state, days, due = false }: Age): Promise<string> {
   const sql = database.db.system;
   const id = newId('evt', Date.now());
   await insertDelivery(sql, {
@@ -47,9 +47,9 @@ async function makeDelivery({ state, days, leased = false }: Age): Promise<strin
     sql,
     `UPDATE webhook_queue SET created_at = now() - make_interval(days => :days),
        started_at = now() - make_interval(days => :days),
-       lease_until = CASE WHEN :leased THEN now() + interval '30 s' END
+       next_attempt_at = CASE WHEN :due THEN now() ELSE now() + interval '1 minute' END
      WHERE delivery_id = :id`,
-    { id, days, leased },
+    { id, days, due },
   );
   if (state !== 'pending') await endDelivery(sql, id, { state, days });
   return id;
@@ -66,8 +66,8 @@ it.each<Age & { then: string }>([
   { state: 'delivered', days: 29, then: 'delivered' },
   { state: 'pending', days: 29, then: 'pending' },
   { state: 'pending', days: 31, then: 'dead' },
-  { state: 'pending', days: 31, leased: true, then: 'pending' },
-])('a delivery that is $state for $days days (under way: $leased) is then $then', async ({ then, ...age }) => {
+  { state: 'pending', days: 31, due: true, then: 'pending' },
+])('a delivery that is $state for $days days (due or under way: $due) is then $then', async ({ then, ...age }) => {
   const id = await makeDelivery(age);
   await forgetDeliveries(database.db, { days: DAYS });
   expect(await stateOf(id)).toBe(then);

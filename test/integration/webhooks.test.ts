@@ -1,11 +1,12 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { createKeyring } from '../../pkg/config/index.ts';
 import { newId } from '../../pkg/contract/index.ts';
 import { query, type Sql } from '../../pkg/postgres/index.ts';
-import { claimDue, recordEnds } from '../../pkg/webhooks/claims.ts';
+import { LINE_BEGINS, readDue } from '../../pkg/webhooks/due.ts';
+import { recordEnds } from '../../pkg/webhooks/ends.ts';
 import { startDnsServer } from '../../pkg/webhooks/dns-for-tests.ts';
 import { createDnsResolver } from '../../pkg/network/index.ts';
 import {
@@ -38,8 +39,8 @@ let database: TestDatabase;
 let sql: Sql;
 const closers: (() => Promise<unknown>)[] = [];
 /** Moved by tests; everything that is stored uses the database's clock. */
-let nowMs = Date.now();
-const clock = { nowMs: () => nowMs };
+let aheadMs = 0;
+const clock = { nowMs: () => Date.now() + aheadMs };
 
 beforeAll(async () => {
   database = await openTestDatabase();
@@ -48,7 +49,7 @@ beforeAll(async () => {
 afterAll(() => database.close());
 afterEach(async () => {
   for (const close of closers.splice(0).reverse()) await close();
-  await sql.raw('TRUNCATE webhook_deliveries, webhook_queue, webhook_ends');
+  await sql.raw('TRUNCATE webhook_deliveries, webhook_queue, webhook_ends, webhook_lines');
 });
 
 type Received = { headers: IncomingHttpHeaders; body: string };
@@ -77,13 +78,14 @@ function startWorker(origins: string[], options: Partial<DeliveryWorkerOptions> 
   const extras = parseExtraDestinations(origins.map((origin) => new URL(origin).host).join(','));
   const guard = createGuard({ extras, resolvePublic: resolve, resolveExtra: resolve });
   const log = pino({ level: 'silent' });
-  const worker = createDeliveryWorker({ sql, keyring, guard, clock, random: () => 0.5, log, http, ...options });
+  const shared = { sql, holder: randomUUID(), keyring, guard, clock, random: () => 0.5, log, http };
+  const worker = createDeliveryWorker({ ...shared, ...options });
   closers.push(() => worker.close());
   return worker;
 }
 
 async function makeAccount(): Promise<string> {
-  const id = newId('acct', nowMs);
+  const id = newId('acct', clock.nowMs());
   await query(sql, `INSERT INTO accounts (id, name, email, plan) VALUES (:id, 'test', :email, 'free')`, {
     id,
     email: `${id}@example.com`,
@@ -96,8 +98,8 @@ const maker = (accountId: string) => ({ accountId, keyring, clock, randomBytes }
 type Made = { accountId: string; id: string; body: string };
 
 async function makeDelivery(accountId: string, url: string, inlineSecret?: string): Promise<Made> {
-  const searchId = newId('job', nowMs);
-  const id = newId('evt', nowMs);
+  const searchId = newId('job', clock.nowMs());
+  const id = newId('evt', clock.nowMs());
   const body = JSON.stringify({ id, text: 'Grüße 🦊' });
   await insertDelivery(sql, {
     id,
@@ -131,7 +133,7 @@ async function attempt(worker: DeliveryWorker, made: Made, attempts: number): Pr
       await worker.deliverDue();
       const [row] = await query<{ free: boolean }>(
         sql,
-        `SELECT lease_until IS NULL AND attempts = :attempts AS free FROM webhook_queue WHERE delivery_id = :id
+        `SELECT attempts = :attempts AND next_attempt_at > now() AS free FROM webhook_queue WHERE delivery_id = :id
          UNION ALL SELECT attempts = :attempts FROM webhook_ends WHERE delivery_id = :id`,
         { id: made.id, attempts },
       );
@@ -156,7 +158,7 @@ function msUntilNext({ nextAttemptAt }: DeliverySummary): number {
 function isSignedBy(secret: string, { headers, body }: Received): boolean {
   const timestamp = String(headers['x-service-timestamp']);
   const signature = String(headers['x-service-signature']);
-  return verify({ timestamp, signature, rawBody: body, secrets: [secret], nowSeconds: nowMs / 1000 });
+  return verify({ timestamp, signature, rawBody: body, secrets: [secret], nowSeconds: clock.nowMs() / 1000 });
 }
 
 describe('managed secrets', () => {
@@ -252,12 +254,12 @@ describe('a delivery', () => {
     expect(failed).toMatchObject({ state: 'pending', lastStatus: 500, lastError: 'the receiver answered 500' });
     expect(Math.abs(msUntilNext(failed) - 5_000)).toBeLessThan(2_000);
 
-    nowMs += 60_000;
+    aheadMs += 60_000;
     await makeDue(made);
     expect((await attempt(worker, made, 2)).state).toBe('delivered');
     expect(received.map(({ body }) => body)).toEqual([made.body, made.body]);
     const times = received.map(({ headers }) => Number(headers['x-service-timestamp']));
-    expect((times[1] ?? 0) - (times[0] ?? 0)).toBe(60);
+    expect((times[1] ?? 0) - (times[0] ?? 0)).toBeGreaterThanOrEqual(60);
     expect(received[1] !== undefined && isSignedBy(made.secret, received[1])).toBe(true);
   });
 
@@ -333,28 +335,28 @@ describe('a delivery', () => {
     expect(received).toEqual([]);
   });
 
-  it('is not changed by a worker that has lost it', async () => {
+  it('is not changed by a worker that read it before others did', async () => {
     const made = await makeSignedDelivery('https://hook.test/');
-    const options = { limit: 1, perAccount: 8, perTurn: 8, held: new Map<string, number>(), leaseMs: 60_000 };
-    const [stale] = await claimDue(sql, options);
-    expect(await claimDue(sql, options)).toEqual([]);
-    await query(
-      sql,
-      `UPDATE webhook_queue SET lease_until = now() - interval '1 s', next_attempt_at = now() - interval '1 s'
-                      WHERE delivery_id = :id`,
-      {
-        id: made.id,
-      },
-    );
-    const [current] = await claimDue(sql, options);
-    if (stale === undefined || current === undefined) throw new Error('nothing was claimed');
-    expect(current.attempts).toBe(2);
+    const readIt = async () => {
+      const [delivery] = await readDue(sql, [{ accountId: made.accountId, after: LINE_BEGINS, most: 1 }], []);
+      if (delivery === undefined) throw new Error('nothing is due');
+      return delivery;
+    };
+    const stale = await readIt();
+    const failed = { state: 'pending', status: 500, error: 'the receiver answered 500', pauseMs: 0 } as const;
+    expect(await recordEnds(sql, [{ delivery: await readIt(), end: failed }])).toEqual(new Set([made.id]));
+    const current = await readIt();
+    expect(current.attempts).toBe(1);
     const written = await recordEnds(sql, [
-      { claim: stale, end: { state: 'gone', status: 410 } },
-      { claim: current, end: { state: 'delivered', status: 200 } },
+      { delivery: stale, end: { state: 'gone', status: 410, error: null } },
+      { delivery: current, end: { state: 'delivered', status: 200, error: null } },
     ]);
     expect(written).toEqual(new Set([made.id]));
-    expect((await read(made)).state).toBe('delivered');
+    expect(await read(made)).toMatchObject({ state: 'delivered', attempts: 2 });
+
+    await redeliver(sql, made);
+    expect(await recordEnds(sql, [{ delivery: stale, end: failed }])).toEqual(new Set());
+    expect(await read(made)).toMatchObject({ state: 'pending', attempts: 0 });
   });
 });
 
@@ -381,9 +383,9 @@ describe('a delivery worker', () => {
     for (let i = 0; i < 20; i += 1) await makeDelivery(accountId, origin);
     const workers = [1, 2].map(() => startWorker([origin], { perAccount: 3 }));
     for (let turn = 0; turn < 3; turn += 1) await Promise.all(workers.map((worker) => worker.deliverDue()));
-    await until(() => received.length >= 6, { timeoutMs: 5_000, what: 'the allowed ones' });
+    await until(() => received.length >= 3, { timeoutMs: 5_000, what: 'the allowed ones' });
     for (let turn = 0; turn < 2; turn += 1) await Promise.all(workers.map((worker) => worker.deliverDue()));
-    expect(received).toHaveLength(6);
+    expect(received).toHaveLength(3);
   });
 
   it('keeps room for the next account while many receivers are slow', async () => {
@@ -447,7 +449,7 @@ describe('a delivery worker', () => {
         await worker.deliverDue();
         const [due] = await query<{ count: number }>(
           sql,
-          'SELECT count(*) AS count FROM webhook_queue WHERE next_attempt_at <= now() OR lease_until IS NOT NULL',
+          'SELECT count(*) AS count FROM webhook_queue WHERE next_attempt_at <= now()',
         );
         return due?.count === 0;
       },

@@ -150,7 +150,7 @@ export const EXAMPLES = {
     bindings: { artifacts: true, edgeCache: false, database: true },
   },
   deliveryList: { items: [failedDelivery], nextCursor: null },
-  redelivered: { delivery: { ...failedDelivery, attempts: 0, nextAttemptAt: '2026-07-01T09:01:00.000Z' } },
+  redelivered: { delivery: { ...failedDelivery, attempts: 0, nextAttemptAt: null } },
   delivery: {
     id: 'evt_01j00000000000000000000000',
     type: 'job.completed',

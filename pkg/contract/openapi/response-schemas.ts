@@ -195,7 +195,7 @@ const webhooks: Record<string, Schema> = {
       'pending: it will be tried (again). dead: all attempts failed. gone: the receiver answered 410.',
     ),
     attempts: count('Since it was made, or started over.'),
-    nextAttemptAt: momentOrNull('When it is tried next; null when it is not.'),
+    nextAttemptAt: momentOrNull('When it is tried next; null where that is at once, or never.'),
     lastStatus: { type: ['integer', 'null'], description: 'HTTP status of the last answer; null when none came.' },
     lastError: textOrNull('Why the last attempt failed.'),
     createdAt: moment('When the capture ended.'),
