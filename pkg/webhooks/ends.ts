@@ -12,13 +12,13 @@ export type AttemptEnd =
 export type Settlement = { delivery: Pick<DueDelivery, 'id' | 'version'>; end: AttemptEnd };
 
 /**
- * Writes the ends of many attempts: what has ended leaves the queue. Returns the ids that were written; the rows of the
- * others were changed after they had been read, and whoever did that decides.
+ * Writes the ends of many attempts: what has ended leaves the queue. Returns the ids of those that came too late: their
+ * rows were changed after they had been read, and whoever did that decides.
  */
 export async function recordEnds(sql: Sql, settlements: readonly Settlement[]): Promise<Set<string>> {
-  const written: { id: string }[] = [];
-  for (const group of groupAlike(settlements)) written.push(...(await recordAlike(sql, group)));
-  return new Set(written.map(({ id }) => id));
+  const late: { id: string }[] = [];
+  for (const group of groupAlike(settlements)) late.push(...(await recordAlike(sql, group)));
+  return new Set(late.map(({ id }) => id));
 }
 
 type Alike = { end: AttemptEnd; settlements: Settlement[] };
@@ -50,24 +50,31 @@ async function recordAlike(sql: Sql, { end, settlements }: Alike): Promise<{ id:
   return query(sql, END, { ids, versions, state: end.state, status: end.status, error: end.error });
 }
 
-// Both name the ids twice, so that no plan reads the whole queue to find a few rows.
+// Rows are looked up by a list of ids, so that no plan reads the whole queue to find a few.
 const PUT_OFF = `
-UPDATE webhook_queue q
-SET version = q.version + 1, attempts = q.attempts + :times,
-  last_status = CASE WHEN :times = 0 THEN q.last_status ELSE CAST(:status AS int) END,
-  last_error = CASE WHEN :times = 0 THEN q.last_error ELSE :error END,
-  next_attempt_at = now() + e.pause_ms * interval '1 millisecond'
-FROM unnest(CAST(:ids AS text[]), CAST(:versions AS int[]), CAST(:pauses AS float8[])) AS e(id, version, pause_ms)
-WHERE q.delivery_id = e.id AND q.delivery_id = ANY(:ids) AND q.version = e.version
-RETURNING q.delivery_id AS id`;
+WITH e AS MATERIALIZED (
+  SELECT * FROM unnest(CAST(:ids AS text[]), CAST(:versions AS int[]), CAST(:pauses AS float8[])) AS e(id, version, pause_ms)
+), put_off AS (
+  UPDATE webhook_queue q
+  SET version = q.version + 1, attempts = q.attempts + :times,
+    last_status = CASE WHEN :times = 0 THEN q.last_status ELSE CAST(:status AS int) END,
+    last_error = CASE WHEN :times = 0 THEN q.last_error ELSE :error END,
+    next_attempt_at = now() + e.pause_ms * interval '1 millisecond'
+  FROM e WHERE q.delivery_id = e.id AND q.delivery_id = ANY(ARRAY(SELECT id FROM e)) AND q.version = e.version
+  RETURNING q.delivery_id
+)
+SELECT id FROM e WHERE id NOT IN (SELECT delivery_id FROM put_off)`;
 
 const END = `
-WITH ended AS (
-  DELETE FROM webhook_queue q USING unnest(CAST(:ids AS text[]), CAST(:versions AS int[])) AS e(id, version)
-  WHERE q.delivery_id = e.id AND q.delivery_id = ANY(:ids) AND q.version = e.version
+WITH e AS MATERIALIZED (
+  SELECT * FROM unnest(CAST(:ids AS text[]), CAST(:versions AS int[])) AS e(id, version)
+), ended AS (
+  DELETE FROM webhook_queue q USING e
+  WHERE q.delivery_id = e.id AND q.delivery_id = ANY(ARRAY(SELECT id FROM e)) AND q.version = e.version
   RETURNING q.*
+), told AS (
+  INSERT INTO webhook_ends
+    (delivery_id, account_id, state, attempts, last_status, last_error, started_at, created_at, ended_at)
+  SELECT delivery_id, account_id, :state, attempts + 1, :status, :error, started_at, created_at, now() FROM ended
 )
-INSERT INTO webhook_ends
-  (delivery_id, account_id, state, attempts, last_status, last_error, started_at, created_at, ended_at)
-SELECT delivery_id, account_id, :state, attempts + 1, :status, :error, started_at, created_at, now() FROM ended
-RETURNING delivery_id AS id`;
+SELECT id FROM e WHERE id NOT IN (SELECT delivery_id FROM ended)`;

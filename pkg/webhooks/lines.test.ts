@@ -78,8 +78,8 @@ describe('a line', () => {
   it('takes nothing in twice', () => {
     const line = makeLine('a', 0);
     const from = { accountId: 'a', after: LINE_BEGINS, most: 2 };
-    expect(takeIn(line, from, ['1', '2'].map(makeDelivery), LATER)).toBe(2);
-    expect(takeIn(line, from, ['2', '3'].map(makeDelivery), LATER)).toBe(1);
+    expect(takeIn(line, from, ['1', '2'].map(makeDelivery), LATER)).toHaveLength(2);
+    expect(takeIn(line, from, ['2', '3'].map(makeDelivery), LATER)).toEqual([makeDelivery('3')]);
     expect(line.waiting.map(({ id }) => id)).toEqual(['1', '2', '3']);
   });
 

@@ -81,13 +81,13 @@ export function planReads(lines: readonly Line[], { nowMs, room, perLine, most }
   return reads;
 }
 
-/** Takes in what was read of a line, and returns how many of it are new. Should there be no more, none is read until `lookAtMs`. */
+/** Takes in what was read of a line, and returns what of it is new. Should there be no more, none is read until `lookAtMs`. */
 export function takeIn(
   line: Line,
   read: LineRead,
   found: readonly DueDelivery[],
   { nowMs, lookAtMs }: { nowMs: number; lookAtMs: number },
-): number {
+): DueDelivery[] {
   if (read.after === LINE_BEGINS) line.rewindAtMs = nowMs + REWIND_MS;
   const last = found.at(-1);
   line.after = last === undefined ? read.after : { dueAt: last.dueAt, id: last.id };
@@ -96,7 +96,7 @@ export function takeIn(
   const fresh = found.filter(({ id }) => !line.held.has(id));
   for (const { id } of fresh) line.held.add(id);
   line.waiting.push(...fresh);
-  return fresh.length;
+  return fresh;
 }
 
 /** Nothing is left to do: another may take the line. */

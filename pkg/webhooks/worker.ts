@@ -61,6 +61,10 @@ export type DeliveryWorker = {
 /** Read per turn: bodies may be large, and a turn should be short. */
 const READ_AT_MOST = 256;
 
+/** Characters of all bodies held at once, and of one until the first were read. */
+const HELD_CHARS = 16_000_000;
+const USUAL_CHARS = 8_000;
+
 /** Of one account, for each attempt that may run: while a read is on its way the next deliveries are here already. */
 const HELD_FOR_EACH = 8;
 
@@ -88,6 +92,8 @@ const LEASE_MARGIN_MS = 10_000;
 /** A delivery whose attempt broke off by an error of ours is not tried again at once. */
 const BROKEN_OFF_MS = 60_000;
 
+const ORIGIN = /^[^/]*\/\/[^/?#]*/;
+
 /** Delivers webhooks (spec 6, design "Webhooks"). At least once: a crash between answer and record repeats one. */
 export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWorker {
   const { sql, keyring, clock, random, log, http = WEBHOOK_HTTP, concurrency = 2048, perAccount = 64 } = options;
@@ -109,6 +115,8 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   const pace = createPace({ most: QUICK_AT_ONCE, slowAfterMs: SLOW_AFTER_MS, onRoom: startReady });
   const running = new Set<Promise<void>>();
   let held = 0;
+  let heldChars = 0;
+  let usualChars = USUAL_CHARS;
   let renewAtMs = 0;
   let takeAtMs = 0;
   /** Some line has more than was read of it. */
@@ -119,8 +127,8 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
 
   async function recordTogether(settlements: readonly Settlement[]): Promise<readonly boolean[]> {
     try {
-      const written = await recordEnds(sql, settlements);
-      return settlements.map(({ delivery }) => written.has(delivery.id));
+      const late = await recordEnds(sql, settlements);
+      return settlements.map(({ delivery }) => !late.has(delivery.id));
     } catch (error) {
       log.error({ err: error, deliveries: settlements.length }, 'Could not write how deliveries ended');
       throw error;
@@ -129,7 +137,8 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
 
   async function attempt(delivery: DueDelivery, managedSecret: string | null): Promise<AttemptEnd> {
     if (stop.signal.aborted) return { state: 'postponed', pauseMs: 0 };
-    const circuit = `${delivery.accountId} ${URL.parse(delivery.url)?.origin ?? delivery.url}`;
+    const [origin = delivery.url] = ORIGIN.exec(delivery.url) ?? [];
+    const circuit = `${delivery.accountId} ${origin}`;
     const waitMs = breaker.admit(circuit);
     if (waitMs > 0) return { state: 'postponed', pauseMs: Math.round(spread(waitMs, random)) };
     const result = await attemptDelivery(attempting, delivery, managedSecret, stop.signal);
@@ -153,8 +162,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     enqueue(line);
     startReady();
     const written = await write({ delivery, end });
-    line.held.delete(delivery.id);
-    held -= 1;
+    letGo(line, delivery);
     endsUntilRead -= 1;
     if (endsUntilRead === 0 && moreIsDue) worthReading.abort();
     options.onAttempt?.({ outcome: written ? OUTCOMES[end.state] : 'lost', durationMs: clock.nowMs() - startedMs });
@@ -217,14 +225,24 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     startReady();
   }
 
+  function letGo(line: Line, { id, body }: DueDelivery): void {
+    line.held.delete(id);
+    held -= 1;
+    heldChars -= body.length;
+  }
+
   function dropWaiting(line: Line): void {
-    held -= line.waiting.length;
-    for (const { id } of line.waiting) line.held.delete(id);
+    for (const delivery of line.waiting) letGo(line, delivery);
     line.waiting = [];
   }
 
+  /** For so many more deliveries, of which each is as long as the last ones were. */
+  function countRoom(): number {
+    return Math.min(concurrency - held, Math.floor((HELD_CHARS - heldChars) / usualChars));
+  }
+
   async function takeMoreLines(nowMs: number): Promise<void> {
-    const room = concurrency - held;
+    const room = countRoom();
     if (nowMs < takeAtMs || room <= 0) return;
     const taken = await takeLines(sql, lease, Math.min(READ_AT_MOST, Math.ceil(room / 2)));
     takeAtMs = nowMs + LOOK_MS;
@@ -240,14 +258,15 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   async function readMore(nowMs: number): Promise<boolean> {
     const reads = planReads([...lines.values()], {
       nowMs,
-      room: concurrency - held,
+      room: countRoom(),
       perLine: HELD_FOR_EACH * perAccount,
       most: READ_AT_MOST,
     });
     if (reads.length === 0) return false;
     const fromStart = reads.filter(({ after }) => after === LINE_BEGINS).map(({ accountId }) => accountId);
     const known = fromStart.flatMap((accountId) => [...(lines.get(accountId)?.held ?? [])]);
-    const found = Map.groupBy(await readDue(sql, reads, known), ({ accountId }) => accountId);
+    const due = await readDue(sql, reads, known);
+    const found = Map.groupBy(due, ({ accountId }) => accountId);
     // A line that is read from its start asks for its secret again, as it may have been replaced. Before anything is
     // taken in, so that an error here leaves no delivery behind.
     const asking = fromStart.filter((accountId) => found.has(accountId));
@@ -260,12 +279,15 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     for (const read of reads) {
       const line = lines.get(read.accountId);
       if (line === undefined) continue;
-      held += takeIn(line, read, found.get(read.accountId) ?? [], { nowMs, lookAtMs: nowMs + LOOK_MS });
+      const fresh = takeIn(line, read, found.get(read.accountId) ?? [], { nowMs, lookAtMs: nowMs + LOOK_MS });
+      held += fresh.length;
+      heldChars += countChars(fresh);
       enqueue(line);
     }
+    if (due.length > 0) usualChars = Math.max(1, countChars(due) / due.length);
     startReady();
     moreIsDue = [...lines.values()].some(({ exhausted }) => !exhausted);
-    return moreIsDue && concurrency - held >= ENDS_PER_READ;
+    return moreIsDue && countRoom() >= ENDS_PER_READ;
   }
 
   async function releaseFinished(): Promise<void> {
@@ -299,6 +321,10 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
       lines.clear();
     },
   };
+}
+
+function countChars(deliveries: readonly DueDelivery[]): number {
+  return deliveries.reduce((sum, { body }) => sum + body.length, 0);
 }
 
 const OUTCOMES = {
