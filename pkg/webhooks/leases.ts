@@ -10,7 +10,10 @@ export type LineLease = {
   leaseMs: number;
 };
 
-/** Takes at most so many lines that nobody holds and in which something is due. Returns their accounts. */
+/**
+ * Takes at most so many lines that nobody holds and in which something is due: half of them, so that who looks next has
+ * something too. Returns their accounts.
+ */
 export async function takeLines(sql: Sql, lease: LineLease, most: number): Promise<string[]> {
   const taken = await query<{ accountId: string }>(
     sql,
@@ -27,10 +30,10 @@ export async function takeLines(sql: Sql, lease: LineLease, most: number): Promi
          AND (SELECT q.next_attempt_at FROM webhook_queue q
               WHERE (q.account_id, q.next_attempt_at) >= (o.account_id, CAST('-infinity' AS timestamptz))
               ORDER BY q.account_id, q.next_attempt_at LIMIT 1) <= now()
-       LIMIT :most
      )
      INSERT INTO webhook_lines (account_id, holder, lease_until)
      SELECT account_id, :holder, now() + :leaseMs * interval '1 millisecond' FROM free
+     ORDER BY account_id LIMIT (SELECT least(:most, ceil(count(*) / 2.0)) FROM free)
      -- Asked again, as another may have been quicker.
      ON CONFLICT (account_id) DO UPDATE SET holder = EXCLUDED.holder, lease_until = EXCLUDED.lease_until
        WHERE webhook_lines.lease_until <= now()

@@ -62,7 +62,7 @@ export type DeliveryWorker = {
 const READ_AT_MOST = 256;
 
 /** Characters of all bodies held at once, and of one until the first were read. */
-const HELD_CHARS = 16_000_000;
+const HELD_CHARS = 4_000_000;
 const USUAL_CHARS = 8_000;
 
 /** Of one account, for each attempt that may run: while a read is on its way the next deliveries are here already. */
@@ -83,11 +83,11 @@ const WRITE_EACH_MS = 5;
 const WRITE_AT_MOST = 256;
 const WRITE_AGAIN_MS = 500;
 
-const LEASE_MS = 60_000;
-const RENEW_EACH_MS = 10_000;
+const LEASE_MS = 30_000;
+const RENEW_EACH_MS = 5_000;
 
-/** A lease covers every attempt that began under it: its name is looked up and its end written besides. */
-const LEASE_MARGIN_MS = 10_000;
+/** No attempt begins so shortly before its lease ends. A longer one outlasts it only where it can't be renewed. */
+const LEASE_MARGIN_MS = 5_000;
 
 /** A delivery whose attempt broke off by an error of ours is not tried again at once. */
 const BROKEN_OFF_MS = 60_000;
@@ -96,10 +96,8 @@ const ORIGIN = /^[^/]*\/\/[^/?#]*/;
 
 /** Delivers webhooks (spec 6, design "Webhooks"). At least once: a crash between answer and record repeats one. */
 export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWorker {
-  const { sql, keyring, clock, random, log, http = WEBHOOK_HTTP, concurrency = 2048, perAccount = 64 } = options;
+  const { sql, keyring, clock, random, log, http = WEBHOOK_HTTP, concurrency = 1024, perAccount = 64 } = options;
   const lease = { holder: options.holder, leaseMs: LEASE_MS };
-  /** How long a lease must last for an attempt to begin. */
-  const attemptMs = http.totalTimeoutMs + LEASE_MARGIN_MS;
   const breaker = createBreaker({
     clock,
     threshold: 10,
@@ -181,7 +179,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
       if (line === undefined) return;
       line.ready = false;
       // It comes back when one of its attempts ends, or with its lease.
-      if (line.running >= perAccount || clock.nowMs() + attemptMs > line.leaseEndsMs) continue;
+      if (line.running >= perAccount || clock.nowMs() + LEASE_MARGIN_MS > line.leaseEndsMs) continue;
       const next = line.waiting.shift();
       if (next === undefined) continue;
       line.running += 1;

@@ -115,6 +115,15 @@ describe('the lease of a line', () => {
     expect(taken.flat()).toEqual([accountId]);
   });
 
+  it('is left to others for half of those that are due', async () => {
+    const owners = await Promise.all(Array.from({ length: 8 }, () => openAccount(database.db)));
+    for (const owner of owners) await makeDelivery(sql, owner);
+    const shares = [];
+    for (const holder of ['first', 'second', 'first', 'second', 'third'])
+      shares.push((await takeLines(sql, lease(holder), 100)).length);
+    expect(shares).toEqual([4, 2, 1, 1, 0]);
+  });
+
   it('is taken over once it has ended, and then lost to who had it', async () => {
     await makeDelivery();
     expect(await takeLines(sql, lease('first'), 10)).toEqual([accountId]);
@@ -141,7 +150,7 @@ describe('the lease of a line', () => {
       sql,
       'SELECT CAST(extract(epoch FROM lease_until - now()) * 1000 AS float8) AS "leftMs" FROM webhook_lines',
     );
-    expect(line?.leftMs).toBeGreaterThan(50_000);
+    expect(line?.leftMs).toBeGreaterThan(25_000);
     expect(await other.deliverDue()).toBe('idle');
     expect(sent()).toHaveLength(1);
   });
