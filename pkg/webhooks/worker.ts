@@ -62,7 +62,7 @@ export type DeliveryWorker = {
 const READ_AT_MOST = 256;
 
 /** Characters of all bodies held at once, and of one until the first were read. */
-const HELD_CHARS = 4_000_000;
+const HELD_CHARS = 8_000_000;
 const USUAL_CHARS = 8_000;
 
 /** Of one account, for each attempt that may run: while a read is on its way the next deliveries are here already. */
@@ -96,7 +96,7 @@ const ORIGIN = /^[^/]*\/\/[^/?#]*/;
 
 /** Delivers webhooks (spec 6, design "Webhooks"). At least once: a crash between answer and record repeats one. */
 export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWorker {
-  const { sql, keyring, clock, random, log, http = WEBHOOK_HTTP, concurrency = 1024, perAccount = 64 } = options;
+  const { sql, keyring, clock, random, log, http = WEBHOOK_HTTP, concurrency = 2048, perAccount = 64 } = options;
   const lease = { holder: options.holder, leaseMs: LEASE_MS };
   const breaker = createBreaker({
     clock,
