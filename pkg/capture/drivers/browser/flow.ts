@@ -1,6 +1,7 @@
-import { DeadlineError, withDeadline } from '../../../runtime/index.ts';
+import { DeadlineError, pause, withDeadline } from '../../../runtime/index.ts';
 import type { CaptureResult, ReadinessSignal } from '../../outcome.ts';
 import type { PageReading } from '../../page/messages.ts';
+import type { Step } from '../../profile/profile.ts';
 import { followFailures } from './failures.ts';
 import { look, type Verdict } from './look.ts';
 import { openPage } from './open.ts';
@@ -14,7 +15,7 @@ import { askedAgoMs, explain, leftMs, note, type Visit } from './visit.ts';
 
 /** After something outside the text has changed (a stream ended, a list was opened), the page may draw once more. */
 const SETTLE_MS = 100;
-const LEAVE_MS = 1_000;
+const LEAVE_MS = 2_000;
 const NETWORK_CHANGED = "The network of the lane's machine changed while the page was open.";
 
 /** Opens the page, asks, waits for the answer and reads it. Throws only when page or browser broke. */
@@ -30,7 +31,7 @@ export async function runVisit(visit: Visit): Promise<CaptureResult> {
   return { ...ended, signals: [...signals, ...failed].sort((a, b) => a.atMs - b.atMs) };
 }
 
-/** What is to be done once the result stands: it is never lost by it. Ends within a second, but for an observer. */
+/** What is to be done once the result stands: it is never lost by it. Ends within two seconds, but for an observer. */
 export async function endVisit(visit: Visit, result: CaptureResult): Promise<void> {
   if (visit.page.isClosed()) return;
   try {
@@ -38,11 +39,23 @@ export async function endVisit(visit: Visit, result: CaptureResult): Promise<voi
     const { leave } = visit.profile.read;
     if (visit.askedAtMs === null || leave === undefined) return;
     const answerByMs = visit.clock.nowMs() + LEAVE_MS;
-    await withDeadline(makeSteps({ ...visit, answerByMs }, 'read.leave', leave), LEAVE_MS, 'the last steps');
+    await withDeadline(makeLastSteps({ ...visit, answerByMs }, leave), LEAVE_MS, 'the last steps');
   } catch (error) {
     // Said to the engine, not needed by us.
     visit.log.debug({ reason: explain(error) }, 'A page was not left as told');
   }
+}
+
+/** The page is closed after it, which cuts off what it sends: what the steps made it send is answered first. */
+async function makeLastSteps(visit: Visit, steps: readonly Step[]): Promise<void> {
+  const answers: Promise<unknown>[] = [];
+  visit.page.on('request', (request) => {
+    // Without an answer it has left all the same, or never will.
+    answers.push(request.response().catch(() => null));
+  });
+  await makeSteps(visit, 'read.leave', steps);
+  await pause(SETTLE_MS);
+  await Promise.all(answers);
 }
 
 async function tryVisit(visit: Visit): Promise<CaptureResult> {
