@@ -80,7 +80,7 @@ describe('connections', () => {
     const { port, release } = await startReceiver();
     const connections = open();
     const first = post(connections, 'acct_first', port, ['127.0.0.1'], '/slow');
-    for (let index = 0; index < 300; index += 1) await post(connections, `acct_${index}`, port, ['127.0.0.1']);
+    for (let index = 0; index < 500; index += 1) await post(connections, `acct_${index}`, port, ['127.0.0.1']);
     release();
     await expect(first).resolves.toMatchObject({ status: 200 });
   });

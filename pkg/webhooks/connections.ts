@@ -33,6 +33,8 @@ const KEEP_ALIVE_MS = 2_000;
  */
 export function createConnections(limits: ConnectionLimits): Connections {
   const kept = new Map<string, Kept>();
+  /** With more than so many, idle ones are looked for: seldom, as where many accounts are served each look finds few. */
+  let lookAt = MOST_IDLE;
 
   function dropIdle(): void {
     const idle = [...kept].filter(([, { users }]) => users === 0);
@@ -41,6 +43,7 @@ export function createConnections(limits: ConnectionLimits): Connections {
       // Nobody waits for it and nothing is under way: there is nothing to do about an error.
       pool.destroy().catch(() => undefined);
     }
+    lookAt = kept.size + MOST_IDLE;
   }
 
   return {
@@ -56,7 +59,7 @@ export function createConnections(limits: ConnectionLimits): Connections {
         return await work(entry.pool);
       } finally {
         entry.users -= 1;
-        if (kept.size > MOST_IDLE) dropIdle();
+        if (kept.size > lookAt) dropIdle();
       }
     },
     close: async () => {

@@ -82,6 +82,8 @@ const LOOK_MS = 250;
 const WRITE_EACH_MS = 5;
 const WRITE_AT_MOST = 256;
 const WRITE_AGAIN_MS = 500;
+/** After that it is read again, and sent again. */
+const WRITE_FOR_MS = 90_000;
 
 const LEASE_MS = 30_000;
 const RENEW_EACH_MS = 5_000;
@@ -111,7 +113,8 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   const lines = new Map<string, Line>();
   const ready: Line[] = [];
   const pace = createPace({ most: QUICK_AT_ONCE, slowAfterMs: SLOW_AFTER_MS, onRoom: startReady });
-  const running = new Set<Promise<void>>();
+  const allEnded = Promise.withResolvers<null>();
+  let underWay = 0;
   let held = 0;
   let heldChars = 0;
   let usualChars = USUAL_CHARS;
@@ -123,13 +126,18 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   let worthReading = new AbortController();
   const settle = gather(recordTogether, { most: WRITE_AT_MOST, restMs: WRITE_EACH_MS });
 
+  /** Whether each was written. What can't be written now is written later, and takes up room until then. */
   async function recordTogether(settlements: readonly Settlement[]): Promise<readonly boolean[]> {
-    try {
-      const late = await recordEnds(sql, settlements);
-      return settlements.map(({ delivery }) => !late.has(delivery.id));
-    } catch (error) {
-      log.error({ err: error, deliveries: settlements.length }, 'Could not write how deliveries ended');
-      throw error;
+    const lastMs = clock.nowMs() + WRITE_FOR_MS;
+    for (;;) {
+      try {
+        const late = await recordEnds(sql, settlements);
+        return settlements.map(({ delivery }) => !late.has(delivery.id));
+      } catch (error) {
+        log.error({ err: error, deliveries: settlements.length }, 'Could not write how deliveries ended');
+        if (stop.signal.aborted || clock.nowMs() > lastMs) return settlements.map(() => false);
+        await pause(WRITE_AGAIN_MS, stop.signal);
+      }
     }
   }
 
@@ -146,6 +154,7 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   }
 
   async function run(line: Line, delivery: DueDelivery): Promise<void> {
+    underWay += 1;
     const startedMs = clock.nowMs();
     const begunIn = pace.begin();
     let end: AttemptEnd;
@@ -159,11 +168,13 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
     pace.end(begunIn);
     enqueue(line);
     startReady();
-    const written = await write({ delivery, end });
+    const written = isNothing(end) || (await settle({ delivery, end }));
     letGo(line, delivery);
     endsUntilRead -= 1;
     if (endsUntilRead === 0 && moreIsDue) worthReading.abort();
     options.onAttempt?.({ outcome: written ? OUTCOMES[end.state] : 'lost', durationMs: clock.nowMs() - startedMs });
+    underWay -= 1;
+    if (underWay === 0 && stop.signal.aborted) allEnded.resolve(null);
   }
 
   function enqueue(line: Line): void {
@@ -183,27 +194,10 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
       const next = line.waiting.shift();
       if (next === undefined) continue;
       line.running += 1;
-      const one = run(line, next);
-      running.add(one);
-      void one.finally(() => running.delete(one));
+      void run(line, next);
       enqueue(line);
     }
     if (ready.length > 0) pace.waitForRoom();
-  }
-
-  /** What can't be written now is written later, and takes up room until then. */
-  async function write(settlement: Settlement): Promise<boolean> {
-    const { end } = settlement;
-    if (end.state === 'postponed' && end.pauseMs === 0) return true;
-    const lastMs = clock.nowMs() + LEASE_MS;
-    for (;;) {
-      try {
-        return await settle(settlement);
-      } catch {
-        if (stop.signal.aborted || clock.nowMs() > lastMs) return false;
-        await pause(WRITE_AGAIN_MS, stop.signal);
-      }
-    }
   }
 
   async function renewLeases(nowMs: number): Promise<void> {
@@ -314,11 +308,16 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
       pace.close();
       for (const line of lines.values()) dropWaiting(line);
       await connections.close();
-      await Promise.all(running);
+      if (underWay > 0) await allEnded.promise;
       await releaseLines(sql, options.holder, [...lines.keys()]);
       lines.clear();
     },
   };
+}
+
+/** Nothing came of it, and nothing is to be written. */
+function isNothing(end: AttemptEnd): boolean {
+  return end.state === 'postponed' && end.pauseMs === 0;
 }
 
 function countChars(deliveries: readonly DueDelivery[]): number {

@@ -12,9 +12,8 @@ CREATE TABLE webhook_lines (
   holder text NOT NULL,
   lease_until timestamptz(3) NOT NULL
 );
--- What was leased is due when its lease would have ended: its attempt may be under way.
+-- Its column lease_until is nobody's any more but the version's before, which still runs while the schema is new already.
 ALTER TABLE webhook_queue
-  DROP COLUMN lease_until,
   -- Changes with every write of the row, so that what was read before changes nothing.
   ADD COLUMN version integer NOT NULL DEFAULT 0,
   -- Rows are made and deleted, and few are changed.
