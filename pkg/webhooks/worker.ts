@@ -69,7 +69,7 @@ const USUAL_CHARS = 8_000;
 const HELD_FOR_EACH = 8;
 
 /** Attempts at once, leaving out those that take longer than a moment. */
-const QUICK_AT_ONCE = 64;
+const QUICK_AT_ONCE = 32;
 const SLOW_AFTER_MS = 10;
 
 /** So many ends make the next read worth its round trip. */
