@@ -3,7 +3,7 @@ import { LINE_BEGINS, type DueDelivery, type LineRead, type Place } from './due.
 /** The line of an account whose lease this process holds. */
 export type Line = {
   accountId: string;
-  /** By this process's clock: no attempt may begin that the lease might not cover. */
+  /** By this process's clock; no attempt begins after it, or shortly before. */
   leaseEndsMs: number;
   /** Ids of what was read and has no end written yet: nothing is read twice meanwhile. */
   held: Set<string>;

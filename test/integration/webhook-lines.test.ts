@@ -223,6 +223,18 @@ describe('a worker', () => {
     expect(sent()).toHaveLength(65);
   });
 
+  it('signs what waits for its turn, also after a look that found nothing new', async () => {
+    answersAtOnce = false;
+    const worker = startWorker();
+    for (let n = 0; n < 65; n += 1) await makeDelivery();
+    await turnUntil(worker, () => sent().length === 64);
+    for (let turn = 0; turn < 3; turn += 1) await worker.deliverDue();
+    answersAtOnce = true;
+    answerAll();
+    await turnUntil(worker, allDelivered);
+    expect(sent()).toHaveLength(65);
+  });
+
   it('finds what was made before others and seen after them', async () => {
     const worker = startWorker();
     let late = '';

@@ -538,6 +538,19 @@ describe('before leaving', () => {
     });
     expect(quick).toMatchObject({ outcome: 'completed' });
   });
+
+  it('what the last steps make the page send is answered', async () => {
+    const ends: string[] = [];
+    site.on('/left-slowly', (_, response) => {
+      setTimeout(() => {
+        ends.push(response.destroyed ? 'cut off' : 'answered');
+        response.end();
+      }, 300);
+    });
+    const html = `<button id="stop" onclick="fetch('/left-slowly')">Stop</button><p class="answer">x</p>`;
+    await capture(html, { read: { answer: '.answer', leave: [{ click: '#stop' }] } });
+    expect(ends).toEqual(['answered']);
+  });
 });
 
 describe('a page without an answer', () => {
