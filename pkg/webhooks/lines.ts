@@ -9,6 +9,8 @@ export type Line = {
   held: Set<string>;
   waiting: DueDelivery[];
   running: number;
+  /** Since the last read was begun: while it is on its way, what begins counts for the next one. */
+  begun: number;
   /** Stands in the queue of those that may start. */
   ready: boolean;
   /** The last one read: what was sent and deleted before it is not looked at again. */
@@ -30,6 +32,7 @@ export function createLine(accountId: string): Line {
     held: new Set(),
     waiting: [],
     running: 0,
+    begun: 0,
     ready: false,
     after: LINE_BEGINS,
     rewindAtMs: 0,
@@ -48,34 +51,40 @@ const REWIND_MS = 1_000;
 /** Of each line, however many there are: one that has no more is known by it. */
 const READ_AT_LEAST = 2;
 
+/** May wait of a line of which nothing was begun since its last read. */
+const WAIT_AT_LEAST = 8;
+
+export type PlannedRead = LineRead & { line: Line };
+
 export type ReadingOptions = {
   nowMs: number;
   /** Deliveries that may still be held. */
   room: number;
-  /** Deliveries that may be held of one line. */
-  perLine: number;
   /** Of one read. */
   most: number;
 };
 
 /**
- * What to read of which lines. The fuller the process is the less one account may take, and never is all room taken at
- * once: many slow receivers together leave room for the next tenant. Those that hold the fewest come first, and where
- * many wait no more of each is read than will be taken.
+ * What to read of which lines. Of each may wait three times what was begun since its last read: what a quick receiver
+ * takes until the next read has come is here, and a slow one fills no room. The fuller the process is the less one account
+ * may take, and never is all room taken at once: many slow receivers together leave room for the next tenant. Those that
+ * hold the fewest come first, and where many wait no more of each is read than will be taken.
  */
-export function planReads(lines: readonly Line[], { nowMs, room, perLine, most }: ReadingOptions): LineRead[] {
-  const share = Math.max(1, Math.min(perLine, Math.floor(room / 4)));
+export function planReads(lines: readonly Line[], { nowMs, room, most }: ReadingOptions): PlannedRead[] {
+  const share = Math.max(1, Math.floor(room / 2));
+  const countWanted = ({ begun, waiting }: Line): number =>
+    Math.min(share, WAIT_AT_LEAST + 3 * begun) - waiting.length;
   const open = lines
-    .filter((line) => line.leaseEndsMs > nowMs && line.held.size < share && (!line.exhausted || nowMs >= line.lookAtMs))
+    .filter((line) => line.leaseEndsMs > nowMs && (!line.exhausted || nowMs >= line.lookAtMs) && countWanted(line) > 0)
     .sort((a, b) => a.held.size - b.held.size);
-  const reads: LineRead[] = [];
+  const reads: PlannedRead[] = [];
   let left = Math.min(most, Math.ceil(room / 2));
   for (const line of open) {
     if (left <= 0) break;
     const fair = Math.max(READ_AT_LEAST, Math.ceil(left / (open.length - reads.length)));
-    const wanted = Math.min(share - line.held.size, fair, left);
+    const wanted = Math.min(countWanted(line), fair, left);
     const rewinds = line.exhausted || nowMs >= line.rewindAtMs;
-    reads.push({ accountId: line.accountId, after: rewinds ? LINE_BEGINS : line.after, most: wanted });
+    reads.push({ line, accountId: line.accountId, after: rewinds ? LINE_BEGINS : line.after, most: wanted });
     left -= wanted;
   }
   return reads;
@@ -83,8 +92,7 @@ export function planReads(lines: readonly Line[], { nowMs, room, perLine, most }
 
 /** Takes in what was read of a line, and returns what of it is new. Should there be no more, none is read until `lookAtMs`. */
 export function takeIn(
-  line: Line,
-  read: LineRead,
+  { line, ...read }: PlannedRead,
   found: readonly DueDelivery[],
   { nowMs, lookAtMs }: { nowMs: number; lookAtMs: number },
 ): DueDelivery[] {
@@ -97,6 +105,11 @@ export function takeIn(
   for (const { id } of fresh) line.held.add(id);
   line.waiting.push(...fresh);
   return fresh;
+}
+
+/** There is more of it that could begin, if it were here. */
+export function isDry(line: Line): boolean {
+  return line.waiting.length === 0 && !line.exhausted;
 }
 
 /** Nothing is left to do: another may take the line. */

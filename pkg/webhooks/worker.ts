@@ -5,15 +5,14 @@ import { gather, pause, type Clock } from '../runtime/index.ts';
 import { attemptDelivery } from './attempt.ts';
 import { createBreaker } from './breaker.ts';
 import { createConnections, type ConnectionLimits } from './connections.ts';
-import { LINE_BEGINS, readDue, type DueDelivery } from './due.ts';
+import type { DueDelivery } from './due.ts';
 import { recordEnds, type AttemptEnd, type Settlement } from './ends.ts';
 import type { Guard } from './guard.ts';
+import { createIntake } from './intake.ts';
 import { judgeAttempt, showsTrouble } from './judge.ts';
-import { keepLines, releaseLines, takeLines } from './leases.ts';
-import { createLine, isFinished, planReads, takeIn, type Line } from './lines.ts';
+import type { Line } from './lines.ts';
 import { createPace } from './pace.ts';
 import { spread } from './schedule.ts';
-import { resolveSigningSecrets } from './secrets.ts';
 
 type HttpSettings = ConnectionLimits & { totalTimeoutMs: number };
 
@@ -58,38 +57,16 @@ export type DeliveryWorker = {
   close(): Promise<void>;
 };
 
-/** Read per turn: bodies may be large, and a turn should be short. */
-const READ_AT_MOST = 256;
-
-/** Characters of all bodies held at once, and of one until the first were read. */
-const HELD_CHARS = 8_000_000;
-const USUAL_CHARS = 8_000;
-
-/** Of one account, for each attempt that may run: while a read is on its way the next deliveries are here already. */
-const HELD_FOR_EACH = 8;
-
 /** Attempts at once, leaving out those that take longer than a moment. */
 const QUICK_AT_ONCE = 32;
 const SLOW_AFTER_MS = 10;
 
-/** So many ends make the next read worth its round trip. */
-const ENDS_PER_READ = 128;
-
-/** Between two looks for what has become due. */
-const LOOK_MS = 250;
-
 /** Ends are written together: those of so long, and at most so many. */
-const WRITE_EACH_MS = 5;
-const WRITE_AT_MOST = 256;
+const WRITE_EACH_MS = 20;
+const WRITE_AT_MOST = 512;
 const WRITE_AGAIN_MS = 500;
 /** After that it is read again, and sent again. */
 const WRITE_FOR_MS = 90_000;
-
-const LEASE_MS = 30_000;
-const RENEW_EACH_MS = 5_000;
-
-/** No attempt begins so shortly before its lease ends. A longer one outlasts it only where it can't be renewed. */
-const LEASE_MARGIN_MS = 5_000;
 
 /** A delivery whose attempt broke off by an error of ours is not tried again at once. */
 const BROKEN_OFF_MS = 60_000;
@@ -98,8 +75,7 @@ const ORIGIN = /^[^/]*\/\/[^/?#]*/;
 
 /** Delivers webhooks (spec 6, design "Webhooks"). At least once: a crash between answer and record repeats one. */
 export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWorker {
-  const { sql, keyring, clock, random, log, http = WEBHOOK_HTTP, concurrency = 2048, perAccount = 64 } = options;
-  const lease = { holder: options.holder, leaseMs: LEASE_MS };
+  const { sql, clock, random, log, http = WEBHOOK_HTTP, concurrency = 2048, perAccount = 64 } = options;
   const breaker = createBreaker({
     clock,
     threshold: 10,
@@ -110,20 +86,11 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   const connections = createConnections(http);
   const attempting = { ...options, ...http, connections };
   const stop = new AbortController();
-  const lines = new Map<string, Line>();
+  const intake = createIntake({ ...options, most: concurrency, onWaiting: startWaiting });
   const ready: Line[] = [];
   const pace = createPace({ most: QUICK_AT_ONCE, slowAfterMs: SLOW_AFTER_MS, onRoom: startReady });
   const allEnded = Promise.withResolvers<null>();
   let underWay = 0;
-  let held = 0;
-  let heldChars = 0;
-  let usualChars = USUAL_CHARS;
-  let renewAtMs = 0;
-  let takeAtMs = 0;
-  /** Some line has more than was read of it. */
-  let moreIsDue = false;
-  let endsUntilRead = 0;
-  let worthReading = new AbortController();
   const settle = gather(recordTogether, { most: WRITE_AT_MOST, restMs: WRITE_EACH_MS });
 
   /** Whether each was written. What can't be written now is written later, and takes up room until then. */
@@ -142,7 +109,6 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
   }
 
   async function attempt(delivery: DueDelivery, managedSecret: string | null): Promise<AttemptEnd> {
-    if (stop.signal.aborted) return { state: 'postponed', pauseMs: 0 };
     const [origin = delivery.url] = ORIGIN.exec(delivery.url) ?? [];
     const circuit = `${delivery.accountId} ${origin}`;
     const waitMs = breaker.admit(circuit);
@@ -164,14 +130,11 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
       log.error({ err: error, delivery: delivery.id }, 'An attempt broke off');
       end = { state: 'postponed', pauseMs: BROKEN_OFF_MS };
     }
-    line.running -= 1;
     pace.end(begunIn);
-    enqueue(line);
-    startReady();
+    intake.endAttempt(line);
+    startWaiting([line]);
     const written = isNothing(end) || (await settle({ delivery, end }));
-    letGo(line, delivery);
-    endsUntilRead -= 1;
-    if (endsUntilRead === 0 && moreIsDue) worthReading.abort();
+    intake.letGo(line, delivery);
     options.onAttempt?.({ outcome: written ? OUTCOMES[end.state] : 'lost', durationMs: clock.nowMs() - startedMs });
     underWay -= 1;
     if (underWay === 0 && stop.signal.aborted) allEnded.resolve(null);
@@ -190,127 +153,34 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
       if (line === undefined) return;
       line.ready = false;
       // It comes back when one of its attempts ends, or with its lease.
-      if (line.running >= perAccount || clock.nowMs() + LEASE_MARGIN_MS > line.leaseEndsMs) continue;
-      const next = line.waiting.shift();
+      const next = line.running < perAccount ? intake.begin(line) : undefined;
       if (next === undefined) continue;
-      line.running += 1;
       void run(line, next);
       enqueue(line);
     }
     if (ready.length > 0) pace.waitForRoom();
   }
 
-  async function renewLeases(nowMs: number): Promise<void> {
-    if (nowMs < renewAtMs || lines.size === 0) return;
-    const kept = await keepLines(sql, lease, [...lines.keys()]);
-    renewAtMs = nowMs + RENEW_EACH_MS;
-    for (const [accountId, line] of lines) {
-      if (kept.has(accountId)) {
-        line.leaseEndsMs = nowMs + LEASE_MS;
-        enqueue(line);
-      } else {
-        log.warn({ account: accountId }, 'Another process took the deliveries of this account over');
-        lines.delete(accountId);
-        dropWaiting(line);
-      }
-    }
+  function startWaiting(lines: Iterable<Line>): void {
+    for (const line of lines) enqueue(line);
     startReady();
-  }
-
-  function letGo(line: Line, { id, body }: DueDelivery): void {
-    line.held.delete(id);
-    held -= 1;
-    heldChars -= body.length;
-  }
-
-  function dropWaiting(line: Line): void {
-    for (const delivery of line.waiting) letGo(line, delivery);
-    line.waiting = [];
-  }
-
-  /** For so many more deliveries, of which each is as long as the last ones were. */
-  function countRoom(): number {
-    return Math.min(concurrency - held, Math.floor((HELD_CHARS - heldChars) / usualChars));
-  }
-
-  async function takeMoreLines(nowMs: number): Promise<void> {
-    const room = countRoom();
-    if (nowMs < takeAtMs || room <= 0) return;
-    const taken = await takeLines(sql, lease, Math.min(READ_AT_MOST, Math.ceil(room / 2)));
-    takeAtMs = nowMs + LOOK_MS;
-    for (const accountId of taken) {
-      // One whose lease ran out is the same line still: what is held of it must not be read again.
-      const line = lines.get(accountId) ?? createLine(accountId);
-      line.leaseEndsMs = nowMs + LEASE_MS;
-      lines.set(accountId, line);
-    }
-  }
-
-  /** True when there is more to read, and room for it. */
-  async function readMore(nowMs: number): Promise<boolean> {
-    const reads = planReads([...lines.values()], {
-      nowMs,
-      room: countRoom(),
-      perLine: HELD_FOR_EACH * perAccount,
-      most: READ_AT_MOST,
-    });
-    if (reads.length === 0) return false;
-    const fromStart = reads.filter(({ after }) => after === LINE_BEGINS).map(({ accountId }) => accountId);
-    const known = fromStart.flatMap((accountId) => [...(lines.get(accountId)?.held ?? [])]);
-    const due = await readDue(sql, reads, known);
-    const found = Map.groupBy(due, ({ accountId }) => accountId);
-    // A line that is read from its start asks for its secret again, as it may have been replaced. Before anything is
-    // taken in, so that an error here leaves no delivery behind.
-    const asking = fromStart.filter((accountId) => found.has(accountId));
-    const secrets = await resolveSigningSecrets(sql, { accountIds: asking, keyring });
-    for (const accountId of asking) {
-      const secret = secrets.get(accountId);
-      const line = lines.get(accountId);
-      if (line !== undefined) line.managedSecret = typeof secret === 'string' ? secret : null;
-    }
-    for (const read of reads) {
-      const line = lines.get(read.accountId);
-      if (line === undefined) continue;
-      const fresh = takeIn(line, read, found.get(read.accountId) ?? [], { nowMs, lookAtMs: nowMs + LOOK_MS });
-      held += fresh.length;
-      heldChars += countChars(fresh);
-      enqueue(line);
-    }
-    if (due.length > 0) usualChars = Math.max(1, countChars(due) / due.length);
-    startReady();
-    moreIsDue = [...lines.values()].some(({ exhausted }) => !exhausted);
-    return moreIsDue && countRoom() >= ENDS_PER_READ;
-  }
-
-  async function releaseFinished(): Promise<void> {
-    const finished = [...lines.values()].filter(isFinished).map(({ accountId }) => accountId);
-    for (const accountId of finished) lines.delete(accountId);
-    await releaseLines(sql, options.holder, finished);
   }
 
   return {
     deliverDue: async () => {
       if (stop.signal.aborted) return 'idle';
-      const nowMs = clock.nowMs();
-      await renewLeases(nowMs);
-      await takeMoreLines(nowMs);
-      // Renewed before anything that ends from here on is missed.
-      worthReading = new AbortController();
-      endsUntilRead = Math.max(1, Math.min(ENDS_PER_READ, Math.ceil(held / 2)));
-      if (await readMore(nowMs)) return 'more';
-      await releaseFinished();
-      if (lines.size === 0 && held === 0) return 'idle';
-      await pause(LOOK_MS, AbortSignal.any([stop.signal, worthReading.signal]));
+      if (await intake.fill()) return 'more';
+      if (intake.isEmpty()) return 'idle';
+      await intake.rest();
       return 'more';
     },
     close: async () => {
       stop.abort();
       pace.close();
-      for (const line of lines.values()) dropWaiting(line);
+      intake.stop();
       await connections.close();
       if (underWay > 0) await allEnded.promise;
-      await releaseLines(sql, options.holder, [...lines.keys()]);
-      lines.clear();
+      await intake.release();
     },
   };
 }
@@ -318,10 +188,6 @@ export function createDeliveryWorker(options: DeliveryWorkerOptions): DeliveryWo
 /** Nothing came of it, and nothing is to be written. */
 function isNothing(end: AttemptEnd): boolean {
   return end.state === 'postponed' && end.pauseMs === 0;
-}
-
-function countChars(deliveries: readonly DueDelivery[]): number {
-  return deliveries.reduce((sum, { body }) => sum + body.length, 0);
 }
 
 const OUTCOMES = {
