@@ -9,6 +9,7 @@ import * as laneRefusals from './migrations/0006-lane-refusals.ts';
 import * as deliveryClaims from './migrations/0007-delivery-claims.ts';
 import * as deliveryQueue from './migrations/0008-delivery-queue.ts';
 import * as deliveryLines from './migrations/0009-delivery-lines.ts';
+import * as deliveryLists from './migrations/0010-delivery-lists.ts';
 
 type Migration = { up: (sql: Knex) => Promise<void> };
 
@@ -23,6 +24,7 @@ const MIGRATIONS: readonly { name: string; migration: Migration }[] = [
   { name: '0007-delivery-claims', migration: deliveryClaims },
   { name: '0008-delivery-queue', migration: deliveryQueue },
   { name: '0009-delivery-lines', migration: deliveryLines },
+  { name: '0010-delivery-lists', migration: deliveryLists },
 ];
 
 /** Any fixed number: it names the lock that only one migrating process holds. */

@@ -49,8 +49,9 @@ export function createConnections(limits: ConnectionLimits): Connections {
   return {
     use: async (owner, destination, work) => {
       const { url, addresses } = destination;
-      const name = [owner, url.origin, ...addresses.toSorted()].join(' ');
-      const entry = kept.get(name) ?? { pool: openPool(url.origin, addresses, limits), users: 0 };
+      const { origin } = url;
+      const name = `${owner} ${origin} ${addresses.length === 1 ? addresses[0] : addresses.toSorted().join(' ')}`;
+      const entry = kept.get(name) ?? { pool: openPool(origin, addresses, limits), users: 0 };
       // Taken out and put in again, so that the map stays in order of last use.
       kept.delete(name);
       kept.set(name, entry);

@@ -88,12 +88,12 @@ export type DeliveryPage = Partial<DeliveryFilter> & {
 };
 
 /**
- * The account's deliveries, newest first. Each list of one state is read along an index of its own; a job has few
- * deliveries.
+ * The account's deliveries, newest first. Those that wait, are dead or gone are read along an index of their own, and those
+ * that were delivered, which almost all are, along that of all; a job has few deliveries.
  */
 export async function listDeliveries(sql: Reader, page: DeliveryPage): Promise<DeliverySummary[]> {
   const { accountId, limit, after = null, state = null, type = null, jobId = null } = page;
-  const lead = state === null ? 'd.id' : state === 'pending' ? 'q.delivery_id' : 'e.delivery_id';
+  const lead = LEADS[state ?? 'delivered'];
   const [led = ''] = lead.split('.');
   const conditions = [
     'd.account_id = :accountId',
@@ -118,6 +118,14 @@ export async function listDeliveries(sql: Reader, page: DeliveryPage): Promise<D
   );
   return rows.map(summarize);
 }
+
+/** By which table the list is ordered. */
+const LEADS = {
+  delivered: 'd.id',
+  pending: 'q.delivery_id',
+  dead: 'e.delivery_id',
+  gone: 'e.delivery_id',
+} as const satisfies Record<DeliveryState, string>;
 
 const CHILDREN = 'SELECT id FROM captures WHERE search_id = :jobId AND account_id = :accountId';
 

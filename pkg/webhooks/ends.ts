@@ -16,10 +16,18 @@ export type Settlement = { delivery: Pick<DueDelivery, 'id' | 'version'>; end: A
  * rows were changed after they had been read, and whoever did that decides.
  */
 export async function recordEnds(sql: Sql, settlements: readonly Settlement[]): Promise<Set<string>> {
-  const late: { id: string }[] = [];
-  for (const group of groupAlike(settlements)) late.push(...(await recordAlike(sql, group)));
-  return new Set(late.map(({ id }) => id));
+  const late = new Set<string>();
+  for (const group of groupAlike(settlements)) {
+    const [{ written, ids } = { written: 0, ids: [] }] = await recordAlike(sql, group);
+    if (written === group.settlements.length) continue;
+    const found = new Set(ids);
+    for (const { delivery } of group.settlements) if (!found.has(delivery.id)) late.add(delivery.id);
+  }
+  return late;
 }
+
+/** How many were written, and which where not all were. */
+type Written = { written: number; ids: string[] | null };
 
 type Alike = { end: AttemptEnd; settlements: Settlement[] };
 
@@ -36,7 +44,7 @@ function groupAlike(settlements: readonly Settlement[]): Iterable<Alike> {
   return groups.values();
 }
 
-async function recordAlike(sql: Sql, { end, settlements }: Alike): Promise<{ id: string }[]> {
+async function recordAlike(sql: Sql, { end, settlements }: Alike): Promise<Written[]> {
   const ids = settlements.map(({ delivery }) => delivery.id);
   const versions = settlements.map(({ delivery }) => delivery.version);
   if (end.state === 'pending' || end.state === 'postponed') {
@@ -63,7 +71,7 @@ WITH e AS MATERIALIZED (
   FROM e WHERE q.delivery_id = e.id AND q.delivery_id = ANY(ARRAY(SELECT id FROM e)) AND q.version = e.version
   RETURNING q.delivery_id
 )
-SELECT id FROM e WHERE id NOT IN (SELECT delivery_id FROM put_off)`;
+${tellWritten('put_off')}`;
 
 const END = `
 WITH e AS MATERIALIZED (
@@ -77,4 +85,9 @@ WITH e AS MATERIALIZED (
     (delivery_id, account_id, state, attempts, last_status, last_error, started_at, created_at, ended_at)
   SELECT delivery_id, account_id, :state, attempts + 1, :status, :error, started_at, created_at, now() FROM ended
 )
-SELECT id FROM e WHERE id NOT IN (SELECT delivery_id FROM ended)`;
+${tellWritten('ended')}`;
+
+function tellWritten(rows: string): string {
+  return `SELECT count(*) AS written,
+    CASE WHEN count(*) < (SELECT count(*) FROM e) THEN array_agg(delivery_id) END AS ids FROM ${rows}`;
+}

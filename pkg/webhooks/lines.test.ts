@@ -49,8 +49,9 @@ describe('what is read of which line', () => {
   });
 
   it('is less of each the fuller the process is, and never all that there is room for', () => {
-    expect(read([makeLine('a', 50)], { room: 40 })).toEqual({ a: 20 });
-    expect(read([makeLine('a', 50, 20)], { room: 40 })).toEqual({});
+    expect(read([makeLine('a', 50)], { room: 40 })).toEqual({ a: 13 });
+    expect(read([makeLine('a', 50, 5)], { room: 40 })).toEqual({ a: 8 });
+    expect(read([makeLine('a', 50, 5, { running: 8 })], { room: 40 })).toEqual({});
     expect(read([makeLine('a', 0)], { room: 1 })).toEqual({ a: 1 });
     expect(read([makeLine('a', 0)], { room: 0 })).toEqual({});
   });

@@ -67,16 +67,16 @@ export type ReadingOptions = {
 /**
  * What to read of which lines. Of each may wait three times what was begun since its last read: what a quick receiver
  * takes until the next read has come is here, and a slow one fills no room. The fuller the process is the less one account
- * may take, and never is all room taken at once: many slow receivers together leave room for the next tenant. Those that
- * hold the fewest come first, and where many wait no more of each is read than will be taken.
+ * may have that has not ended, and never is all room taken at once: many slow receivers together leave room for the next
+ * tenant. Those that have the fewest come first, and where many wait no more of each is read than will be taken.
  */
 export function planReads(lines: readonly Line[], { nowMs, room, most }: ReadingOptions): PlannedRead[] {
-  const share = Math.max(1, Math.floor(room / 2));
-  const countWanted = ({ begun, waiting }: Line): number =>
-    Math.min(share, WAIT_AT_LEAST + 3 * begun) - waiting.length;
+  const share = Math.max(1, Math.floor(room / 3));
+  const countWanted = (line: Line): number =>
+    Math.min(share - countUnended(line), WAIT_AT_LEAST + 3 * line.begun - line.waiting.length);
   const open = lines
     .filter((line) => line.leaseEndsMs > nowMs && (!line.exhausted || nowMs >= line.lookAtMs) && countWanted(line) > 0)
-    .sort((a, b) => a.held.size - b.held.size);
+    .sort((a, b) => countUnended(a) - countUnended(b));
   const reads: PlannedRead[] = [];
   let left = Math.min(most, Math.ceil(room / 2));
   for (const line of open) {
@@ -88,6 +88,11 @@ export function planReads(lines: readonly Line[], { nowMs, room, most }: Reading
     left -= wanted;
   }
   return reads;
+}
+
+/** What has ended and is not written yet says nothing of how quick a receiver is. */
+function countUnended({ running, waiting }: Line): number {
+  return running + waiting.length;
 }
 
 /** Takes in what was read of a line, and returns what of it is new. Should there be no more, none is read until `lookAtMs`. */

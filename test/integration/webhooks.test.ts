@@ -394,9 +394,9 @@ describe('a delivery worker', () => {
       const { accountId } = await makeSignedDelivery(slow.origin);
       for (let i = 0; i < 20; i += 1) await makeDelivery(accountId, slow.origin);
     }
-    // 420 deliveries that hang, and room for 64.
+    // 420 deliveries that hang, and room for 128.
     const worker = startWorker([slow.origin, quick.origin], {
-      concurrency: 64,
+      concurrency: 128,
       perAccount: 16,
       http: { ...http, totalTimeoutMs: 30_000 },
     });
