@@ -1,6 +1,6 @@
 import { invalid } from '../contract/index.ts';
 import { classifyAddress, type Resolve } from '../network/index.ts';
-import { vetUrl, type ExtraDestination } from './url.ts';
+import { vetUrl, type ExtraDestination, type UrlVerdict } from './url.ts';
 
 export type Destination = {
   url: URL;
@@ -25,14 +25,29 @@ export type GuardOptions = {
   resolveExtra: Resolve;
 };
 
+/** Verdicts that are kept: one for each URL that deliveries go to at the moment. */
+const MOST_VETTED = 1_000;
+
 /**
  * A destination is refused when its URL or ANY address of its name is not public: with a mixed answer it would be up
  * to chance which address is used (spec 6.7). Asked again before every attempt, because names change.
  */
 export function createGuard({ extras, resolvePublic, resolveExtra }: GuardOptions): Guard {
+  // The half of the verdict that depends on nothing but the text.
+  const vetted = new Map<string, UrlVerdict>();
+
+  function vet(text: string): UrlVerdict {
+    const known = vetted.get(text);
+    if (known !== undefined) return known;
+    if (vetted.size >= MOST_VETTED) vetted.clear();
+    const verdict = vetUrl(text, extras);
+    vetted.set(text, verdict);
+    return verdict;
+  }
+
   return {
     resolveDestination: async (text) => {
-      const verdict = vetUrl(text, extras);
+      const verdict = vet(text);
       if (!verdict.ok) return { kind: 'refused', reason: verdict.reason };
       const { url, host, literal, extra } = verdict;
 
