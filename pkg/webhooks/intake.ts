@@ -46,7 +46,7 @@ const READ_AT_MOST = 512;
 const READ_AT_ONCE = 128;
 
 /** Between two reads while more is due. What is begun meanwhile must be here. */
-const READ_EACH_MS = 15;
+const READ_EACH_MS = 8;
 
 /** Characters of all bodies held at once, and of one until the first were read. */
 const HELD_CHARS = 8_000_000;
