@@ -13,7 +13,8 @@ import { startReceiver, type Receiver } from '../support/receiver.ts';
 import { findEmptyRedis } from '../support/redis.ts';
 
 const DELIVERIES = 5_000;
-const ACCOUNTS = 10;
+/** So many that fewer than ten deliveries of each hang at once: the breaker would open, and probes take minutes. */
+const ACCOUNTS = 25;
 const KEYRING = `k1:${randomBytes(32).toString('base64')}`;
 /** 100 MB in all: kept in memory, they would show. */
 const BODY_BYTES = 20_000;
