@@ -6,6 +6,7 @@ import { findFreePort } from '../../cmd/standalone/servers/ports.ts';
 import { startPostgres } from '../../cmd/standalone/servers/postgres.ts';
 import { migrate, openDatabase } from '../../pkg/postgres/index.ts';
 import type { TestDatabase } from './database.ts';
+import { until } from './poll.ts';
 
 export type OwnPostgres = {
   database: TestDatabase;
@@ -41,7 +42,10 @@ export async function openOwnPostgres(): Promise<OwnPostgres> {
     restart: async () => {
       // No farewell to the clients: that is what a failing machine does.
       await server.kill9();
-      server = await start();
+      server = await until(() => start().catch(ignoreLingering), {
+        timeoutMs: 15_000,
+        what: 'the sessions of the killed server end',
+      });
     },
     close: async () => {
       await db.close();
@@ -50,4 +54,9 @@ export async function openOwnPostgres(): Promise<OwnPostgres> {
       await rm(dir, { recursive: true, force: true });
     },
   };
+}
+
+/** The sessions of a killed server outlive it for a moment, and none starts on its data before they have ended. */
+function ignoreLingering(error: unknown): undefined {
+  if (!String(error).includes('pre-existing shared memory block')) throw error;
 }
